@@ -1,0 +1,1 @@
+//! The turn loop between a model and a session.

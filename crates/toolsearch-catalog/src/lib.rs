@@ -1,0 +1,1 @@
+//! Ids, descriptors, calls and outcomes of tools, and the immutable catalog snapshot.

@@ -1,0 +1,3 @@
+//! The command `toolsearch`.
+
+fn main() {}

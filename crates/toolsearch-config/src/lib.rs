@@ -1,0 +1,1 @@
+//! The configuration file: strict reading, editing in place, import from other clients.

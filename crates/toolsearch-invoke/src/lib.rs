@@ -1,0 +1,1 @@
+//! How tools are listed and run: providers, invokers and hooks.

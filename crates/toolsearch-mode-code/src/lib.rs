@@ -1,0 +1,1 @@
+//! Mode code: one tool that runs a short program.

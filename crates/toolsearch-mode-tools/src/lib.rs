@@ -1,0 +1,1 @@
+//! Mode tools: search, describe and call as three tools.

@@ -1,0 +1,1 @@
+//! What a model sees and how its control calls are read and answered.

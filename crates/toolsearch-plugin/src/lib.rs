@@ -1,0 +1,1 @@
+//! Command plugins as a source of tools.

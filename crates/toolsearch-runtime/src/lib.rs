@@ -1,0 +1,1 @@
+//! The composer: plans a session and dispatches every call one way.

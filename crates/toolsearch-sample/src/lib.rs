@@ -1,0 +1,1 @@
+//! A sample source: hundreds of working tools on an in-memory store.

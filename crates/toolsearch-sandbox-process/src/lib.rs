@@ -1,0 +1,1 @@
+//! Runs an engine in a locked-down child process.

@@ -1,0 +1,1 @@
+//! The contract of a code engine: programs, hosts, limits, journals and run reports.

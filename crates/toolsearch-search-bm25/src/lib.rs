@@ -1,0 +1,1 @@
+//! Fielded BM25 over a catalog.

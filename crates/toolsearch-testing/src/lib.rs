@@ -1,0 +1,1 @@
+//! Fakes and one conformance suite for every contract.

@@ -1,0 +1,1 @@
+//! Tool search for LLM agents: the recommended parts in one place.

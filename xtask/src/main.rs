@@ -1,0 +1,3 @@
+//! The harness that people and CI drive: `cargo xtask VERB`.
+
+fn main() {}
