@@ -1,0 +1,220 @@
+//! What is known about one tool. Schemas stay as their owner wrote them; reading them is
+//! `toolsearch-schema`'s work.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::fingerprint::Fingerprint;
+use crate::id::{IdError, Source, ToolId};
+
+/// Whether text of a tool may stand in prompt text that the operator vouches for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trust {
+    /// The operator vouches for names, descriptions and schemas.
+    Trusted,
+    /// Text counts for ranking and may be shown as data, never as prompt text.
+    Untrusted,
+}
+
+/// Whether a tool may be hidden behind search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum CatalogMode {
+    /// Hidden behind search like any other tool.
+    #[default]
+    Searchable,
+    /// Always visible with its full schema, never in the catalog.
+    DirectOnly,
+}
+
+/// Whether calls of a tool may overlap with other calls of its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Execution {
+    /// May run beside others.
+    #[default]
+    Parallel,
+    /// Runs alone among the calls of its session, first come first served.
+    Sequential,
+}
+
+/// A configuration word that names nothing known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not known here")]
+pub struct UnknownWord(pub String);
+
+impl std::str::FromStr for CatalogMode {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        match word {
+            "searchable" => Ok(Self::Searchable),
+            "direct-only" => Ok(Self::DirectOnly),
+            other => Err(UnknownWord(other.to_owned())),
+        }
+    }
+}
+
+impl std::str::FromStr for Trust {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        match word {
+            "trusted" => Ok(Self::Trusted),
+            "untrusted" => Ok(Self::Untrusted),
+            other => Err(UnknownWord(other.to_owned())),
+        }
+    }
+}
+
+/// Hints that a tool's owner gives about its effects, as in the MCP specification. A hint may make
+/// policy stricter, never looser.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
+pub struct Annotations {
+    /// Changes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_only_hint: Option<bool>,
+    /// May destroy something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub destructive_hint: Option<bool>,
+    /// Calling twice is like calling once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotent_hint: Option<bool>,
+    /// Reaches things outside its server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_world_hint: Option<bool>,
+}
+
+/// Further fields of a tool that are carried through untouched.
+pub type ToolMeta = Map<String, Value>;
+
+/// Everything known about one tool. Build with [`ToolDescriptor::new`], then set public fields.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ToolDescriptor {
+    /// The exact id.
+    pub id: ToolId,
+    /// The name on the wire, exactly as the owner wrote it.
+    pub name: String,
+    /// The owner for people: server name, plugin name, `core`.
+    pub owner: String,
+    /// A short title for people.
+    pub title: Option<String>,
+    /// What the tool does, in its owner's words. May be empty, long or hostile.
+    pub description: String,
+    /// The owner's JSON Schema of the arguments.
+    pub input_schema: Arc<Value>,
+    /// The owner's JSON Schema of the structured result.
+    pub output_schema: Option<Arc<Value>>,
+    /// Hints about effects.
+    pub annotations: Annotations,
+    /// Icons, `_meta` and whatever else the owner sent.
+    pub meta: ToolMeta,
+    /// Further names that resolve to this tool when nothing else has them.
+    pub aliases: Vec<String>,
+    /// Hidden or always visible.
+    pub catalog_mode: CatalogMode,
+    /// Whether the operator vouches for the text.
+    pub trust: Trust,
+    /// Overlapping or alone.
+    pub execution: Execution,
+    /// From a cached list of an owner that did not answer this time.
+    pub stale: bool,
+}
+
+impl ToolDescriptor {
+    /// A tool with no description that takes what `input_schema` says. Native and plugin tools are
+    /// trusted, MCP and client tools are not; set `trust` to say otherwise.
+    ///
+    /// # Errors
+    /// [`IdError::Empty`] when the owner or the name is empty.
+    pub fn new(
+        source: Source,
+        owner: &str,
+        name: &str,
+        input_schema: impl Into<Arc<Value>>,
+    ) -> Result<Self, IdError> {
+        let trust = match source {
+            Source::Native | Source::Plugin => Trust::Trusted,
+            Source::Mcp | Source::Client => Trust::Untrusted,
+        };
+        Ok(Self {
+            id: ToolId::new(source, owner, name)?,
+            name: name.to_owned(),
+            owner: owner.to_owned(),
+            title: None,
+            description: String::new(),
+            input_schema: input_schema.into(),
+            output_schema: None,
+            annotations: Annotations::default(),
+            meta: ToolMeta::new(),
+            aliases: Vec::new(),
+            catalog_mode: CatalogMode::default(),
+            trust,
+            execution: Execution::default(),
+            stale: false,
+        })
+    }
+
+    /// The source part of the id.
+    #[must_use]
+    pub const fn source(&self) -> Source {
+        self.id.source()
+    }
+
+    /// Whether text of this tool may stand in prompt text.
+    #[must_use]
+    pub fn is_trusted(&self) -> bool {
+        self.trust == Trust::Trusted
+    }
+
+    /// A hash of everything that a model, a ranker or the dispatch could see of this tool.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        let input = self.input_schema.to_string();
+        let output = self.output_schema.as_ref().map(|schema| schema.to_string());
+        let annotations = serde_json::to_string(&self.annotations).unwrap_or_default();
+        let meta = serde_json::to_string(&self.meta).unwrap_or_default();
+        let flags = format!(
+            "{:?} {:?} {:?} {}",
+            self.catalog_mode, self.trust, self.execution, self.stale
+        );
+        let mut parts: Vec<&[u8]> = vec![
+            self.id.as_str().as_bytes(),
+            self.name.as_bytes(),
+            self.owner.as_bytes(),
+            self.title.as_deref().unwrap_or("\0").as_bytes(),
+            self.description.as_bytes(),
+            input.as_bytes(),
+            output.as_deref().unwrap_or("\0").as_bytes(),
+            annotations.as_bytes(),
+            meta.as_bytes(),
+            flags.as_bytes(),
+        ];
+        parts.extend(self.aliases.iter().map(|alias| alias.as_bytes()));
+        Fingerprint::over(parts)
+    }
+
+    /// The tool in the form of an MCP `tools/list` entry, as a model sees it when it is shown
+    /// directly: name, title, description, input schema.
+    #[must_use]
+    pub fn to_direct_json(&self) -> Value {
+        let mut tool = Map::new();
+        tool.insert("name".to_owned(), Value::from(self.name.as_str()));
+        if let Some(title) = &self.title {
+            tool.insert("title".to_owned(), Value::from(title.as_str()));
+        }
+        if !self.description.is_empty() {
+            tool.insert("description".to_owned(), Value::from(self.description.as_str()));
+        }
+        tool.insert("inputSchema".to_owned(), Value::clone(&self.input_schema));
+        Value::Object(tool)
+    }
+}
