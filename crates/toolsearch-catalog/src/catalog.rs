@@ -37,7 +37,11 @@ impl Rejected {
     /// Names a tool that was set aside.
     #[must_use]
     pub fn new(owner: &str, name: &str, reason: RejectedReason) -> Self {
-        Self { owner: owner.to_owned(), name: name.to_owned(), reason }
+        Self {
+            owner: owner.to_owned(),
+            name: name.to_owned(),
+            reason,
+        }
     }
 }
 
@@ -102,7 +106,8 @@ impl CatalogBuilder {
         let tool = tool.into();
         if self.entries.contains_key(&tool.id) {
             let reason = RejectedReason::DuplicateId(tool.id.clone());
-            self.rejected.push(Rejected::new(&tool.owner, tool.id.name(), reason));
+            self.rejected
+                .push(Rejected::new(&tool.owner, tool.id.name(), reason));
         } else {
             self.entries.insert(tool.id.clone(), tool);
         }
@@ -112,7 +117,10 @@ impl CatalogBuilder {
     /// Makes the snapshot, and tells what was set aside.
     #[must_use]
     pub fn build(self) -> (Catalog, Vec<Rejected>) {
-        (Catalog::from_sorted(self.entries.into_values().collect()), self.rejected)
+        (
+            Catalog::from_sorted(self.entries.into_values().collect()),
+            self.rejected,
+        )
     }
 }
 
@@ -142,7 +150,14 @@ impl Catalog {
     fn from_parts(entries: Vec<Arc<ToolDescriptor>>, hashes: Vec<Fingerprint>) -> Self {
         let fingerprint = Fingerprint::over(hashes.iter().map(|hash| hash.as_str().as_bytes()));
         let names = NameIndex::new(&entries);
-        Self { inner: Arc::new(Inner { entries, hashes, names, fingerprint }) }
+        Self {
+            inner: Arc::new(Inner {
+                entries,
+                hashes,
+                names,
+                fingerprint,
+            }),
+        }
     }
 
     /// All tools, sorted by id.
@@ -172,7 +187,10 @@ impl Catalog {
     /// The place of an id in [`Catalog::entries`].
     #[must_use]
     pub fn position(&self, id: &ToolId) -> Option<usize> {
-        self.inner.entries.binary_search_by(|tool| tool.id.cmp(id)).ok()
+        self.inner
+            .entries
+            .binary_search_by(|tool| tool.id.cmp(id))
+            .ok()
     }
 
     /// Finds the one tool that a model means: exact id, then its written aliases
@@ -184,7 +202,10 @@ impl Catalog {
     /// [`LookupError::Ambiguous`] lists the exact ids; [`LookupError::Unknown`] carries up to
     /// three near ids, never the text that was asked for.
     pub fn resolve(&self, text: &str) -> Result<&Arc<ToolDescriptor>, LookupError> {
-        self.inner.names.resolve(&self.inner.entries, text).map(|at| &self.inner.entries[at])
+        self.inner
+            .names
+            .resolve(&self.inner.entries, text)
+            .map(|at| &self.inner.entries[at])
     }
 
     /// The ids whose name, owned name or alias is `text` when case and separators are ignored.
@@ -214,15 +235,22 @@ impl Catalog {
             return self.clone();
         }
         let pick = |at: &usize| Arc::clone(&self.inner.entries[*at]);
-        let hashes = places.iter().map(|at| self.inner.hashes[*at].clone()).collect();
+        let hashes = places
+            .iter()
+            .map(|at| self.inner.hashes[*at].clone())
+            .collect();
         Self::from_parts(places.iter().map(pick).collect(), hashes)
     }
 
     /// What a newer snapshot changed.
     #[must_use]
     pub fn diff(&self, newer: &Self) -> Diff {
-        let ids: BTreeSet<&ToolId> =
-            self.entries().iter().chain(newer.entries()).map(|tool| &tool.id).collect();
+        let ids: BTreeSet<&ToolId> = self
+            .entries()
+            .iter()
+            .chain(newer.entries())
+            .map(|tool| &tool.id)
+            .collect();
         let change = |id: &ToolId| match (self.position(id), newer.position(id)) {
             (None, Some(_)) => Some(Change::Added(id.clone())),
             (Some(_), None) => Some(Change::Removed(id.clone())),
@@ -231,7 +259,9 @@ impl Catalog {
             }
             _ => None,
         };
-        Diff { changes: ids.into_iter().filter_map(change).collect() }
+        Diff {
+            changes: ids.into_iter().filter_map(change).collect(),
+        }
     }
 
     /// Number of tools of each source that has any, in source order.

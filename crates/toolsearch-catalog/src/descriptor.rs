@@ -212,7 +212,10 @@ impl ToolDescriptor {
             tool.insert("title".to_owned(), Value::from(title.as_str()));
         }
         if !self.description.is_empty() {
-            tool.insert("description".to_owned(), Value::from(self.description.as_str()));
+            tool.insert(
+                "description".to_owned(),
+                Value::from(self.description.as_str()),
+            );
         }
         tool.insert("inputSchema".to_owned(), Value::clone(&self.input_schema));
         Value::Object(tool)

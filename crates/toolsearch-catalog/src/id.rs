@@ -121,7 +121,11 @@ impl ToolId {
     fn join(source: Source, owner: &str, name: &str) -> Self {
         let text: Arc<str> = format!("{source}:{owner}:{name}").into();
         let owner_end = source.as_str().len() + 1 + owner.len();
-        Self { text, source, owner_end: u16::try_from(owner_end).unwrap_or(u16::MAX) }
+        Self {
+            text,
+            source,
+            owner_end: u16::try_from(owner_end).unwrap_or(u16::MAX),
+        }
     }
 
     /// The whole id.

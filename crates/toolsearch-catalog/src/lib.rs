@@ -16,7 +16,7 @@ pub use descriptor::{
     Annotations, CatalogMode, Execution, ToolDescriptor, ToolMeta, Trust, UnknownWord,
 };
 pub use fingerprint::Fingerprint;
-pub use id::{IdError, Source, ToolId, MAX_ID_BYTES};
+pub use id::{IdError, MAX_ID_BYTES, Source, ToolId};
 pub use lookup::{LookupError, MAX_SUGGESTIONS};
 pub use outcome::{Block, Outcome, Provenance};
 

@@ -49,7 +49,10 @@ pub(crate) struct NameIndex {
 
 impl NameIndex {
     pub(crate) fn new(entries: &[Arc<ToolDescriptor>]) -> Self {
-        let mut index = Self { exact: HashMap::new(), folded: HashMap::new() };
+        let mut index = Self {
+            exact: HashMap::new(),
+            folded: HashMap::new(),
+        };
         for (at, tool) in (0u32..).zip(entries) {
             for name in written_names(tool) {
                 push(&mut index.folded, fold(&name), at);
@@ -79,7 +82,10 @@ impl NameIndex {
             }
         }
         let suggestions = self.nearest(entries, text, MAX_SUGGESTIONS);
-        Err(LookupError::Unknown { asked: clip(text, 80), suggestions })
+        Err(LookupError::Unknown {
+            asked: clip(text, 80),
+            suggestions,
+        })
     }
 
     pub(crate) fn folded(&self, text: &str) -> Vec<usize> {
@@ -87,7 +93,11 @@ impl NameIndex {
             return Vec::new();
         }
         let places = self.folded.get(&fold(text));
-        places.into_iter().flatten().map(|at| *at as usize).collect()
+        places
+            .into_iter()
+            .flatten()
+            .map(|at| *at as usize)
+            .collect()
     }
 
     pub(crate) fn nearest(
@@ -96,7 +106,9 @@ impl NameIndex {
         text: &str,
         at_most: usize,
     ) -> Vec<ToolId> {
-        let text = text.get(..text.floor_char_boundary(MAX_LOOKUP_BYTES)).unwrap_or(text);
+        let text = text
+            .get(..text.floor_char_boundary(MAX_LOOKUP_BYTES))
+            .unwrap_or(text);
         let asked = text.rsplit([':', '/']).next().unwrap_or(text);
         let words = words(text);
         let folded = fold(asked);
@@ -109,7 +121,11 @@ impl NameIndex {
             .filter(|(score, id)| *score > 0 && id.as_str() != text)
             .collect();
         scored.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-        scored.into_iter().take(at_most).map(|(_, id)| id.clone()).collect()
+        scored
+            .into_iter()
+            .take(at_most)
+            .map(|(_, id)| id.clone())
+            .collect()
     }
 }
 
@@ -148,8 +164,14 @@ fn push(map: &mut HashMap<String, Vec<u32>>, key: String, at: u32) {
 }
 
 fn ambiguous(entries: &[Arc<ToolDescriptor>], text: &str, places: &[u32]) -> LookupError {
-    let ids = places.iter().take(MAX_CANDIDATES).map(|at| entries[*at as usize].id.clone());
-    LookupError::Ambiguous { asked: clip(text, 80), candidates: ids.collect() }
+    let ids = places
+        .iter()
+        .take(MAX_CANDIDATES)
+        .map(|at| entries[*at as usize].id.clone());
+    LookupError::Ambiguous {
+        asked: clip(text, 80),
+        candidates: ids.collect(),
+    }
 }
 
 /// How near a tool is to a text that names nothing: whole-name containment, then small typing

@@ -49,13 +49,19 @@ impl Outcome {
     /// A result of one text block.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![text_block(text.into())], ..Self::default() }
+        Self {
+            content: vec![text_block(text.into())],
+            ..Self::default()
+        }
     }
 
     /// A failed result of one text block.
     #[must_use]
     pub fn error(text: impl Into<String>) -> Self {
-        Self { is_error: true, ..Self::text(text) }
+        Self {
+            is_error: true,
+            ..Self::text(text)
+        }
     }
 
     /// A structured result; its JSON also stands as text, as the MCP specification advises for
@@ -63,7 +69,10 @@ impl Outcome {
     #[must_use]
     pub fn structured(value: Value) -> Self {
         let text = value.to_string();
-        Self { structured: Some(Arc::new(value)), ..Self::text(text) }
+        Self {
+            structured: Some(Arc::new(value)),
+            ..Self::text(text)
+        }
     }
 
     /// Reads a `tools/call` result. Missing or odd parts are taken as absent; nothing is lost of
@@ -78,7 +87,9 @@ impl Outcome {
             Some(Value::String(text)) => vec![text_block(text)],
             _ => Vec::new(),
         };
-        let structured = result.remove("structuredContent").filter(|value| !value.is_null());
+        let structured = result
+            .remove("structuredContent")
+            .filter(|value| !value.is_null());
         let meta = match result.remove("_meta") {
             Some(Value::Object(meta)) => Some(meta),
             _ => None,
@@ -86,7 +97,10 @@ impl Outcome {
         Self {
             content,
             structured: structured.map(Arc::new),
-            is_error: result.get("isError").and_then(Value::as_bool).unwrap_or(false),
+            is_error: result
+                .get("isError")
+                .and_then(Value::as_bool)
+                .unwrap_or(false),
             meta,
             provenance: None,
         }
@@ -137,8 +151,16 @@ impl Outcome {
     /// Bytes of everything in the result, as serialised.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let content: usize = self.content.iter().map(|block| block.to_string().len()).sum();
-        content + self.structured.as_ref().map_or(0, |value| value.to_string().len())
+        let content: usize = self
+            .content
+            .iter()
+            .map(|block| block.to_string().len())
+            .sum();
+        content
+            + self
+                .structured
+                .as_ref()
+                .map_or(0, |value| value.to_string().len())
     }
 }
 
@@ -150,5 +172,7 @@ fn text_block(text: String) -> Block {
 }
 
 fn block_text(block: &Block) -> Option<&str> {
-    (block.get("type")?.as_str()? == "text").then(|| block.get("text")?.as_str()).flatten()
+    (block.get("type")?.as_str()? == "text")
+        .then(|| block.get("text")?.as_str())
+        .flatten()
 }

@@ -55,7 +55,10 @@ impl Caller {
     /// Names the caller.
     #[must_use]
     pub fn new(session: impl Into<String>, agent: Option<String>) -> Self {
-        Self { session: session.into(), agent }
+        Self {
+            session: session.into(),
+            agent,
+        }
     }
 }
 
@@ -75,7 +78,11 @@ impl Progress {
     /// A progress report.
     #[must_use]
     pub const fn new(done: f64, total: Option<f64>, message: Option<String>) -> Self {
-        Self { done, total, message }
+        Self {
+            done,
+            total,
+            message,
+        }
     }
 }
 
@@ -115,7 +122,15 @@ impl Invocation {
         id: CallId,
         timeout: Duration,
     ) -> Self {
-        Self { tool, args, id, parent: None, caller: Caller::default(), timeout, progress: None }
+        Self {
+            tool,
+            args,
+            id,
+            parent: None,
+            caller: Caller::default(),
+            timeout,
+            progress: None,
+        }
     }
 }
 
@@ -185,7 +200,10 @@ pub struct NoInvoker;
 impl Invoker for NoInvoker {
     async fn invoke(&self, call: Invocation) -> Result<Outcome, InvokeError> {
         let reason = "nothing here runs its tools".to_owned();
-        Err(InvokeError::Unavailable { owner: call.tool.owner.clone(), reason })
+        Err(InvokeError::Unavailable {
+            owner: call.tool.owner.clone(),
+            reason,
+        })
     }
 }
 
@@ -215,7 +233,12 @@ impl Invokers {
     /// Adds every binding of another table.
     #[must_use]
     pub fn merge(mut self, other: &Self) -> Self {
-        self.by_owner.extend(other.by_owner.iter().map(|(key, run)| (key.clone(), Arc::clone(run))));
+        self.by_owner.extend(
+            other
+                .by_owner
+                .iter()
+                .map(|(key, run)| (key.clone(), Arc::clone(run))),
+        );
         self
     }
 

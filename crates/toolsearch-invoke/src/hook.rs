@@ -35,7 +35,13 @@ impl HookCall {
         parent: Option<CallId>,
         caller: Caller,
     ) -> Self {
-        Self { tool, args, id, parent, caller }
+        Self {
+            tool,
+            args,
+            id,
+            parent,
+            caller,
+        }
     }
 }
 

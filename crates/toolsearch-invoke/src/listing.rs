@@ -38,7 +38,11 @@ impl Outage {
     /// Names an owner in trouble.
     #[must_use]
     pub fn new(owner: impl Into<String>, kind: OutageKind, reason: impl Into<String>) -> Self {
-        Self { owner: owner.into(), kind, reason: reason.into() }
+        Self {
+            owner: owner.into(),
+            kind,
+            reason: reason.into(),
+        }
     }
 }
 
@@ -66,14 +70,24 @@ impl Listing {
     pub fn new(source: Source, owner: impl Into<String>, tools: Vec<Arc<ToolDescriptor>>) -> Self {
         let owner = owner.into();
         let description = String::new();
-        Self { source, owner, description, tools, rejected: Vec::new(), outage: None }
+        Self {
+            source,
+            owner,
+            description,
+            tools,
+            rejected: Vec::new(),
+            outage: None,
+        }
     }
 
     /// A listing of no tools with the reason why.
     #[must_use]
     pub fn outage(source: Source, outage: Outage) -> Self {
         let owner = outage.owner.clone();
-        Self { outage: Some(outage), ..Self::new(source, owner, Vec::new()) }
+        Self {
+            outage: Some(outage),
+            ..Self::new(source, owner, Vec::new())
+        }
     }
 }
 
