@@ -1,0 +1,127 @@
+//! The contract as a whole: object safety, the null object, codes and errors as text.
+
+use std::{
+    future::Future,
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use serde_json::{Value, json};
+
+use crate::*;
+
+#[derive(Debug)]
+struct Echo;
+
+#[async_trait::async_trait]
+impl Host for Echo {
+    async fn call(&self, method: &str, args: Value) -> HostReply {
+        HostReply::Value(json!([method, args]))
+    }
+}
+
+fn ready<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("not ready"),
+    }
+}
+
+#[test]
+fn the_traits_are_objects_and_pointers_forward() {
+    let host: Arc<dyn Host> = Arc::new(Box::new(Echo));
+    assert_eq!(
+        ready(host.call("search", json!({}))),
+        HostReply::Value(json!(["search", {}]))
+    );
+    let engine: Box<dyn Engine> = Box::new(Arc::new(NoEngine));
+    assert_eq!(engine.name(), "none");
+    assert!(engine.check().is_err());
+    let report = ready(engine.run(Program::new("return 1", 0, 0), host, &Limits::default()));
+    assert_eq!(
+        report.error().map(|e| e.code.as_str()),
+        Some("engine_unavailable")
+    );
+    fn bridge(_: &mut dyn Bridge, _: &mut dyn Guest) {}
+    let _ = bridge;
+}
+
+#[test]
+fn codes_survive_the_wire() {
+    for word in [
+        "timeout",
+        "out_of_memory",
+        "too_many_calls",
+        "output_truncated",
+        "syntax_error",
+        "guest_error",
+        "tool_error",
+        "policy_denied",
+        "approval_denied",
+        "cancelled",
+        "engine_unavailable",
+        "replay_mismatch",
+        "protocol_error",
+        "source_too_large",
+    ] {
+        let code = ErrorCode::parse(word);
+        assert!(!matches!(code, ErrorCode::Other(_)), "{word}");
+        assert_eq!(code.as_str(), word);
+        assert_eq!(serde_json::to_value(&code).unwrap(), json!(word));
+    }
+    let own = ErrorCode::parse("not_found");
+    assert_eq!(
+        serde_json::from_value::<ErrorCode>(json!("not_found")).unwrap(),
+        own
+    );
+    assert_eq!(ErrorCode::parse("Bad code\n").as_str(), "bad_code_");
+    assert_eq!(ErrorCode::parse(&"x".repeat(500)).as_str().len(), 64);
+    assert_eq!(ErrorCode::parse("").as_str(), "unknown");
+}
+
+#[test]
+fn errors_read_well() {
+    let mut error: RunError = HostError::new(ErrorCode::PolicyDenied, "`x` is not allowed").into();
+    assert_eq!(error.to_string(), "PolicyDeniedError: `x` is not allowed");
+    assert_eq!(HostError::new(ErrorCode::ToolError, "").name, "ToolError");
+    error.line = Some(3);
+    error.column = Some(7);
+    error.excerpt = Some("await x()".into());
+    let error = error.with_hint("do y");
+    assert_eq!(
+        error.to_string(),
+        "PolicyDeniedError: `x` is not allowed (line 3, column 7: `await x()`). do y"
+    );
+}
+
+#[test]
+fn a_long_source_is_refused_before_anything_runs() {
+    let limits = Limits::default();
+    assert!(
+        Program::new("x".repeat(65_536), 0, 0)
+            .check_size(&limits)
+            .is_ok()
+    );
+    let error = Program::new("x".repeat(65_537), 0, 0)
+        .check_size(&limits)
+        .unwrap_err();
+    assert_eq!(error.code, ErrorCode::SourceTooLarge);
+    assert!(error.message.contains("65537") && error.message.contains("65536"));
+}
+
+#[test]
+fn layers_answer_what_is_missing() {
+    let layers = Layers {
+        list: vec![
+            Layer::new("seccomp", LayerState::Enforced, ""),
+            Layer::new("landlock", LayerState::Partial, "old kernel"),
+        ],
+    };
+    let required = [
+        "seccomp".to_owned(),
+        "landlock".to_owned(),
+        "other".to_owned(),
+    ];
+    assert_eq!(layers.missing(&required), ["landlock", "other"]);
+}
