@@ -98,14 +98,13 @@ fn errors_read_well() {
 #[test]
 fn a_long_source_is_refused_before_anything_runs() {
     let limits = Limits::default();
-    assert!(
-        Program::new("x".repeat(65_536), 0, 0)
-            .check_size(&limits)
-            .is_ok()
+    assert_eq!(
+        Program::new("x".repeat(65_536), 0, 0).oversize(&limits),
+        None
     );
     let error = Program::new("x".repeat(65_537), 0, 0)
-        .check_size(&limits)
-        .unwrap_err();
+        .oversize(&limits)
+        .unwrap();
     assert_eq!(error.code, ErrorCode::SourceTooLarge);
     assert!(error.message.contains("65537") && error.message.contains("65536"));
 }
