@@ -6,3 +6,9 @@
 //! nothing here panics on what a server or a model may send.
 
 pub mod names;
+pub mod signature;
+
+mod document;
+mod number;
+#[cfg(test)]
+mod testing;
