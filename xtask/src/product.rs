@@ -1,0 +1,72 @@
+//! Verbs that drive the built product: scenarios, measurements, evaluation.
+
+use anyhow::{Result, bail};
+
+use crate::context::Context;
+use crate::shell;
+
+/// `cargo xtask qa ARGS...`: builds the product and the scenario runner, then runs it.
+pub(crate) fn qa(context: &Context, args: &[String]) -> Result<()> {
+    let mut build = context.cargo();
+    build
+        .args([
+            "build",
+            "--package",
+            "toolsearch-cli",
+            "--package",
+            "toolsearch-it",
+            "--bins",
+        ])
+        .args(context.locked());
+    shell::run(&mut build)?;
+    qa_built(context, args)
+}
+
+/// Runs the scenario runner that an earlier step has built.
+pub(crate) fn qa_built(context: &Context, args: &[String]) -> Result<()> {
+    let mut command = context.command(context.built("debug", "qa"));
+    context.announce(&mut command, "debug");
+    shell::run(command.args(args))
+}
+
+/// `cargo xtask bench NAME`: measurements mean something only on a release build.
+pub(crate) fn bench(context: &Context, args: &[String]) -> Result<()> {
+    if args.is_empty() {
+        bail!("`cargo xtask bench` needs the name of a benchmark, e.g. `cargo xtask bench plan`");
+    }
+    let mut build = context.cargo();
+    build
+        .args([
+            "build",
+            "--release",
+            "--package",
+            "toolsearch-cli",
+            "--package",
+            "toolsearch-it",
+        ])
+        .arg("--bins")
+        .args(context.locked());
+    shell::run(&mut build)?;
+    let mut command = context.command(context.built("release", "bench"));
+    context.announce(&mut command, "release");
+    shell::run(command.args(args))
+}
+
+/// `cargo xtask eval ARGS...`: hands the arguments to `toolsearch eval` of a release build.
+pub(crate) fn eval(context: &Context, args: &[String]) -> Result<()> {
+    release_binary(context)?;
+    let binary = context.built("release", "toolsearch");
+    if shell::output(context.command(&binary).args(["eval", "--help"])).is_err() {
+        bail!("this version of toolsearch has no `eval` command, so nothing was evaluated");
+    }
+    shell::run(context.command(&binary).arg("eval").args(args))
+}
+
+/// Builds the release binary.
+pub(crate) fn release_binary(context: &Context) -> Result<()> {
+    let mut build = context.cargo();
+    build
+        .args(["build", "--release", "--package", "toolsearch-cli"])
+        .args(context.locked());
+    shell::run(&mut build)
+}
