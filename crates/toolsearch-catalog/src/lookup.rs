@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use toolsearch_schema::names::{clip, edit_distance, fold};
+use toolsearch_schema::names::{clip, edit_distance, fold, words};
 
 use crate::descriptor::ToolDescriptor;
 use crate::id::{Source, ToolId};
@@ -110,14 +110,14 @@ impl NameIndex {
             .get(..text.floor_char_boundary(MAX_LOOKUP_BYTES))
             .unwrap_or(text);
         let asked = text.rsplit([':', '/']).next().unwrap_or(text);
-        let words = words(text);
+        let asked_words = words(text);
         let folded = fold(asked);
         if folded.is_empty() {
             return Vec::new();
         }
         let mut scored: Vec<(u32, &ToolId)> = entries
             .iter()
-            .map(|tool| (nearness(tool, &folded, &words), &tool.id))
+            .map(|tool| (nearness(tool, &folded, &asked_words), &tool.id))
             .filter(|(score, id)| *score > 0 && id.as_str() != text)
             .collect();
         scored.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
@@ -176,7 +176,7 @@ fn ambiguous(entries: &[Arc<ToolDescriptor>], text: &str, places: &[u32]) -> Loo
 
 /// How near a tool is to a text that names nothing: whole-name containment, then small typing
 /// errors, then shared words.
-fn nearness(tool: &ToolDescriptor, folded: &str, words: &[String]) -> u32 {
+fn nearness(tool: &ToolDescriptor, folded: &str, asked: &[String]) -> u32 {
     let name = fold(&tool.name);
     let mut score = 0;
     let longer = folded.chars().count().max(name.chars().count());
@@ -187,36 +187,11 @@ fn nearness(tool: &ToolDescriptor, folded: &str, words: &[String]) -> u32 {
     if name.chars().count() >= 3 && (folded.contains(&name) || name.contains(folded)) {
         score += 40;
     }
-    let own = self::words(&tool.name);
-    let shared = words.iter().filter(|word| own.contains(word)).count();
+    let own = words(&tool.name);
+    let shared = asked.iter().filter(|word| own.contains(word)).count();
     if shared > 0 {
         score += 12 * u32::try_from(shared).unwrap_or(1);
-        score += 4 * u32::from(words.contains(&fold(&tool.owner)));
+        score += 4 * u32::from(asked.contains(&fold(&tool.owner)));
     }
     score
-}
-
-/// Words of a name, split at separators and at a change to upper case.
-fn words(text: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut fresh = true;
-    let mut lower_before = false;
-    for c in text.chars() {
-        if !c.is_alphanumeric() {
-            fresh = true;
-            continue;
-        }
-        if fresh || (c.is_uppercase() && lower_before) {
-            words.push(String::new());
-            fresh = false;
-        }
-        lower_before = c.is_lowercase();
-        if let Some(word) = words.last_mut() {
-            word.extend(c.to_lowercase());
-        }
-    }
-    words.retain(|word| word.chars().count() > 1);
-    words.sort_unstable();
-    words.dedup();
-    words
 }
