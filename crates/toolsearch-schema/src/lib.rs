@@ -6,9 +6,16 @@
 //! nothing here panics on what a server or a model may send.
 
 pub mod names;
+pub mod provider;
 pub mod signature;
+pub mod walk;
 
+mod canonical;
 mod document;
+mod fault;
 mod number;
 #[cfg(test)]
 mod testing;
+
+pub use canonical::canonical_json;
+pub use fault::SchemaFault;
