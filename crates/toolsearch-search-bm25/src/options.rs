@@ -1,0 +1,179 @@
+//! Everything that can be set, with the values that measured best. Not here: what they do.
+
+use std::sync::Arc;
+
+use crate::document::Field;
+use crate::lexicon::Lexicon;
+
+/// How tools are indexed and queries are answered. The defaults are meant to be used.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Options {
+    /// What a word weighs in each field.
+    pub weights: Weights,
+    /// How fast repetition stops to count (`k1` of BM25).
+    pub saturation: f32,
+    /// How much long fields are held back, 0 to 1 (`b` of BM25).
+    pub length_norm: f32,
+    /// Words of a description that count in full; the rest counts as its tail.
+    pub description_words: usize,
+    /// How text is cut into words.
+    pub words: WordOptions,
+    /// Misspelled query words are read as near words of the catalog.
+    pub repair: Option<Repair>,
+    /// What a word of a synonym group weighs for another word of the group; 0 switches the groups off.
+    pub synonym_weight: f32,
+    /// The same for a query word that no tool has.
+    pub unknown_synonym_weight: f32,
+    /// Word tables of other languages, asked for query words that no tool has.
+    pub lexicons: Vec<Arc<Lexicon>>,
+    /// What a word found in a lexicon weighs.
+    pub lexicon_weight: f32,
+    /// The score is multiplied by the share of the query that a tool matches, raised to this power.
+    pub coverage_power: f32,
+    /// When a query is refused although some words match.
+    pub gate: Option<Gate>,
+    /// Hits below this share of the best score are left out.
+    pub cut: f32,
+    /// Distinct words of a query that are read.
+    pub query_terms: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            weights: Weights::default(),
+            saturation: 0.9,
+            length_norm: 0.75,
+            description_words: 120,
+            words: WordOptions::default(),
+            repair: Some(Repair::default()),
+            synonym_weight: 0.15,
+            unknown_synonym_weight: 0.5,
+            lexicons: vec![Lexicon::turkish()],
+            lexicon_weight: 0.8,
+            coverage_power: 0.2,
+            gate: Some(Gate::default()),
+            cut: 0.1,
+            query_terms: 64,
+        }
+    }
+}
+
+/// What a word weighs in each field.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Weights {
+    /// In the name.
+    pub name: f32,
+    /// In the title, where the name does not have it.
+    pub title: f32,
+    /// In the owner's name.
+    pub owner: f32,
+    /// Among the first words of the description.
+    pub description: f32,
+    /// Further back in a long description.
+    pub description_tail: f32,
+    /// In a parameter's name.
+    pub parameter_name: f32,
+    /// In a parameter's description or among its allowed values.
+    pub parameter_text: f32,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self {
+            name: 3.0,
+            title: 3.0,
+            owner: 1.5,
+            description: 1.0,
+            description_tail: 0.15,
+            parameter_name: 0.5,
+            parameter_text: 0.5,
+        }
+    }
+}
+
+/// The parts of the tokenizer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WordOptions {
+    /// Cuts `createIssue` and `create_issue` into their words.
+    pub split_identifiers: bool,
+    /// Also indexes a name of several words as one word, `createissue`.
+    pub join_names: bool,
+    /// Leaves common English words out of prose and of queries.
+    pub stop_words: bool,
+    /// Brings English words to their stem.
+    pub stem: bool,
+    /// Cuts scripts that are written without spaces into pairs of characters.
+    pub pairs: bool,
+}
+
+impl Default for WordOptions {
+    fn default() -> Self {
+        Self {
+            split_identifiers: true,
+            join_names: true,
+            stop_words: true,
+            stem: true,
+            pairs: true,
+        }
+    }
+}
+
+/// How a query word that no tool has is read as a misspelling.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Repair {
+    /// Shorter words are taken as written.
+    pub min_chars: usize,
+    /// How many near words are tried, the most frequent first.
+    pub at_most: usize,
+    /// What a near word weighs.
+    pub weight: f32,
+}
+
+impl Default for Repair {
+    fn default() -> Self {
+        Self {
+            min_chars: 4,
+            at_most: 3,
+            weight: 0.7,
+        }
+    }
+}
+
+/// When a query is refused although some words match: a telling word is unknown, the best tool
+/// covers too little of what the query asks for, and what it covers is not telling by itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Gate {
+    /// Share of the query's weight that a tool has to match.
+    pub coverage: f32,
+    /// A matched word this rare, as a share of the rarest possible, lets the query pass alone.
+    pub telling: f32,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self {
+            coverage: 0.5,
+            telling: 0.7,
+        }
+    }
+}
+
+impl Weights {
+    pub(crate) const fn of(&self, field: Field) -> f32 {
+        match field {
+            Field::Name => self.name,
+            Field::Title => self.title,
+            Field::Owner => self.owner,
+            Field::Description => self.description,
+            Field::Tail => self.description_tail,
+            Field::ParameterName => self.parameter_name,
+            Field::ParameterText => self.parameter_text,
+        }
+    }
+}

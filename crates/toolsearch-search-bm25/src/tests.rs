@@ -1,0 +1,1 @@
+//! Parts that only the inside of the crate sees.

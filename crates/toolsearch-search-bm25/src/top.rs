@@ -1,0 +1,59 @@
+//! The best few of many scores, in the order of an answer.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// A tool and its score; greater is better, and of equal scores the earlier tool.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Scored {
+    pub(crate) score: f32,
+    pub(crate) tool: u32,
+}
+
+impl Eq for Scored {}
+
+impl Ord for Scored {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.score
+            .total_cmp(&other.score)
+            .then_with(|| other.tool.cmp(&self.tool))
+    }
+}
+
+impl PartialOrd for Scored {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Keeps the best `limit` of what is offered.
+#[derive(Debug)]
+pub(crate) struct Top {
+    limit: usize,
+    heap: BinaryHeap<Reverse<Scored>>,
+}
+
+impl Top {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            heap: BinaryHeap::new(),
+        }
+    }
+
+    pub(crate) fn offer(&mut self, scored: Scored) {
+        if self.heap.len() < self.limit {
+            self.heap.push(Reverse(scored));
+        } else if let Some(mut worst) = self.heap.peek_mut()
+            && scored > worst.0
+        {
+            worst.0 = scored;
+        }
+    }
+
+    /// Best first.
+    pub(crate) fn into_sorted(self) -> Vec<Scored> {
+        let sorted = self.heap.into_sorted_vec();
+        sorted.into_iter().map(|reversed| reversed.0).collect()
+    }
+}
