@@ -165,11 +165,15 @@ fn summarise(
             Outcome::Passed => ("ok", String::new()),
             Outcome::Failed(error) => ("FAILED", first_line(error)),
             Outcome::Missing(error) => ("missing", first_line(error)),
-            Outcome::Skipped => ("-", String::new()),
+            Outcome::Skipped => continue,
         };
         println!("{name:8} {word:8} {:>8}  {note}", clock(*time));
     }
     println!("{:8} {:8} {:>8}", "total", "", clock(total));
+    let skipped = names(results, |outcome| matches!(outcome, Outcome::Skipped));
+    if !skipped.is_empty() {
+        println!("not run: {}", skipped.join(", "));
+    }
     if total > BUDGET {
         println!(
             "over the budget of {}: look for a second build of the same crates",
@@ -186,11 +190,7 @@ fn summarise(
     if totals != Totals::default() {
         println!("{} passed, {} failed", totals.passed, totals.failed);
     }
-    let failed: Vec<&str> = results
-        .iter()
-        .filter(|(_, outcome, _)| matches!(outcome, Outcome::Failed(_)))
-        .map(|(name, _, _)| *name)
-        .collect();
+    let failed = names(results, |outcome| matches!(outcome, Outcome::Failed(_)));
     if failed.is_empty() {
         return Ok(());
     }
@@ -199,6 +199,17 @@ fn summarise(
         failed.join(", "),
         failed[0]
     )
+}
+
+fn names<'a>(
+    results: &[(&'a str, Outcome, Duration)],
+    wanted: impl Fn(&Outcome) -> bool,
+) -> Vec<&'a str> {
+    results
+        .iter()
+        .filter(|(_, outcome, _)| wanted(outcome))
+        .map(|(name, _, _)| *name)
+        .collect()
 }
 
 fn first_line(error: &Error) -> String {

@@ -1,6 +1,7 @@
 //! Running other programs: echo the line, inherit the terminal, turn a bad exit into an error.
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
@@ -35,7 +36,15 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 
 /// The command as a person would type it; arguments with blanks are quoted.
 pub(crate) fn line_of(command: &Command) -> String {
-    std::iter::once(command.get_program())
+    let program = Path::new(command.get_program());
+    // The path of the toolchain's cargo tells nothing; that of any other program may.
+    let is_cargo = program.file_stem() == Some(OsStr::new("cargo"));
+    let shown = if is_cargo {
+        OsStr::new("cargo")
+    } else {
+        program.as_os_str()
+    };
+    std::iter::once(shown)
         .chain(command.get_args())
         .map(quoted)
         .collect::<Vec<_>>()
@@ -56,4 +65,28 @@ fn missing(command: &Command) -> String {
         "could not start `{}`",
         command.get_program().to_string_lossy()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_can_be_typed_again() {
+        let mut command = Command::new("/toolchain/bin/cargo");
+        command.args(["run", "two words", ""]);
+        assert_eq!(line_of(&command), "cargo run 'two words' ''");
+    }
+
+    #[test]
+    fn a_bad_exit_and_a_missing_program_are_errors() {
+        let error = run(Command::new("cargo").arg("--no-such-flag")).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("`cargo --no-such-flag` failed")
+        );
+        let error = output(&mut Command::new("no-such-program")).unwrap_err();
+        assert_eq!(error.to_string(), "could not start `no-such-program`");
+    }
 }
