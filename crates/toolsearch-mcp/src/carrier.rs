@@ -1,0 +1,62 @@
+//! The seam between the protocol and how its messages travel: JSON texts go out, JSON values come
+//! in. A child process is one carrier; anything that moves single messages can be another.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::{mpsc, watch};
+
+use crate::notes::Notes;
+
+/// Messages that wait to be written or handled. A server that floods or does not read is slowed
+/// down by this.
+pub(crate) const QUEUED_MESSAGES: usize = 256;
+
+/// Both directions of one connection.
+#[derive(Debug)]
+pub(crate) struct Carrier {
+    /// Whole messages, each the text of one JSON value without line ends.
+    pub(crate) outgoing: mpsc::Sender<Vec<u8>>,
+    /// Whole messages; closed when the other side is gone.
+    pub(crate) incoming: mpsc::Receiver<Value>,
+    /// Whoever is on the other side.
+    pub(crate) remote: Remote,
+}
+
+/// The other side of a connection, as far as it can be watched and stopped. Clones share it.
+#[derive(Debug, Clone)]
+pub(crate) struct Remote {
+    pub(crate) notes: Arc<Notes>,
+    pub(crate) life: watch::Receiver<Life>,
+    pub(crate) stop: watch::Sender<bool>,
+}
+
+/// How far the end of the other side has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Life {
+    Running,
+    /// It ended and everything it said was read.
+    Gone,
+    /// Nothing of it is left.
+    Buried,
+}
+
+impl Remote {
+    /// Asks the other side to end, now and for good.
+    pub(crate) fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        *self.life.borrow() >= Life::Gone
+    }
+
+    /// Waits until the other side has come to this point; gives up after `patience`.
+    pub(crate) async fn reaches(&self, point: Life, patience: Duration) -> bool {
+        let mut life = self.life.clone();
+        let reached = tokio::time::timeout(patience, life.wait_for(|life| *life >= point)).await;
+        // An error inside means that nobody is left to report: it is over.
+        reached.is_ok()
+    }
+}
