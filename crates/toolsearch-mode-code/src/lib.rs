@@ -5,8 +5,8 @@
 
 use serde_json::json;
 use toolsearch_mode::{
-    Control, ControlCall, Decoding, Failure, Mode, Rendered, Request, Response, Surface, SurfaceTool,
-    View, owner_hint, read, render,
+    Control, ControlCall, Decoding, Failure, Mode, Rendered, Request, Response, Surface,
+    SurfaceTool, View, owner_hint, read, render,
 };
 
 /// The program that stands in the description of the control: what a model sees is what runs.

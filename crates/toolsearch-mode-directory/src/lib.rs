@@ -33,7 +33,13 @@ impl DirectoryMode {
     /// Shows up to `likely` schemas, at most [`MAX_LIKELY`].
     #[must_use]
     pub const fn with_likely(likely: usize) -> Self {
-        Self { likely: if likely > MAX_LIKELY { MAX_LIKELY } else { likely } }
+        Self {
+            likely: if likely > MAX_LIKELY {
+                MAX_LIKELY
+            } else {
+                likely
+            },
+        }
     }
 }
 
@@ -56,7 +62,8 @@ impl Mode for DirectoryMode {
 
     fn surface(&self, view: &View<'_>) -> Surface {
         let likely = &view.likely[..view.likely.len().min(self.likely)];
-        let view = View { likely, ..*view };
+        let mut view = *view;
+        view.likely = likely;
         Surface::assemble(structured::controls(&view, ""), &view, directory(&view))
     }
 

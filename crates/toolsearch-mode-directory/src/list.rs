@@ -93,10 +93,22 @@ fn rows<'a>(view: &View<'a>) -> Vec<Row<'a>> {
             let unique = uses.get(tool.name.as_str()) == Some(&1);
             let label = sanitise_label(&tool.name, 128);
             let plain = unique && label == tool.name;
-            let name = if plain { label } else { sanitise_label(tool.id.as_str(), 200) };
-            let description =
-                if tool.is_trusted() { sanitise_label(&tool.description, 180) } else { String::new() };
-            Row { name, owner: sanitise_label(&tool.owner, 40), description, tool }
+            let name = if plain {
+                label
+            } else {
+                sanitise_label(tool.id.as_str(), 200)
+            };
+            let description = if tool.is_trusted() {
+                sanitise_label(&tool.description, 180)
+            } else {
+                String::new()
+            };
+            Row {
+                name,
+                owner: sanitise_label(&tool.owner, 40),
+                description,
+                tool,
+            }
         })
         .collect();
     rows.sort_by(|a, b| a.name.cmp(&b.name).then_with(|| a.tool.id.cmp(&b.tool.id)));
@@ -114,7 +126,11 @@ fn render(head: &str, rows: &[Row<'_>], count: usize, chars: usize, view: &View<
     }
     let left = rows.len() - count;
     if left > 0 {
-        let _ = writeln!(text, "{left} more are not listed; find them with {}.", view.names.search);
+        let _ = writeln!(
+            text,
+            "{left} more are not listed; find them with {}.",
+            view.names.search
+        );
     }
     let _ = write!(
         text,

@@ -39,7 +39,10 @@ pub fn encode(request: &Request, response: &Response) -> Result<Value, Failure> 
         }),
         Response::Describe(tools) => Ok(match &tools[..] {
             [(tool, card)] => render::description(tool, card),
-            several => several.iter().map(|(tool, card)| render::description(tool, card)).collect(),
+            several => several
+                .iter()
+                .map(|(tool, card)| render::description(tool, card))
+                .collect(),
         }),
         Response::Call(reply) => {
             let mut value = Map::new();

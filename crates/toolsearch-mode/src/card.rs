@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use toolsearch_catalog::{ToolDescriptor, ToolId};
 use toolsearch_schema::names::sanitise_label;
-use toolsearch_schema::{Names, SignatureOptions, input_signature, output_signature};
+use toolsearch_schema::signature::{Names, SignatureOptions, input_signature, output_signature};
 
 /// Most characters of a description in a card.
 pub const MAX_DESCRIPTION_CHARS: usize = 180;
@@ -41,9 +41,12 @@ impl Card {
     /// Makes the card of a tool.
     #[must_use]
     pub fn of(tool: &ToolDescriptor) -> Self {
-        let mut options = SignatureOptions::default();
-        options.max_chars = MAX_SIGNATURE_CHARS;
-        options.names = if tool.is_trusted() { Names::AsIs } else { Names::IdentifierSafeOnly };
+        let names = if tool.is_trusted() {
+            Names::AsIs
+        } else {
+            Names::IdentifierSafeOnly
+        };
+        let options = SignatureOptions::input(names).with_max_chars(MAX_SIGNATURE_CHARS);
         let input = input_signature(&tool.input_schema, &options);
         let output = tool.output_schema.as_deref().filter(|_| tool.is_trusted());
         let title = tool.title.as_deref().map(|title| sanitise_label(title, 80));
@@ -55,7 +58,9 @@ impl Card {
             description: sanitise_label(&tool.description, MAX_DESCRIPTION_CHARS),
             input: input.text,
             lossy: input.lossy,
-            output: output.and_then(|schema| output_signature(schema, &options)).map(|s| s.text),
+            output: output
+                .and_then(|schema| output_signature(schema, &SignatureOptions::output(names)))
+                .map(|signature| signature.text),
             stale: tool.stale,
         }
     }

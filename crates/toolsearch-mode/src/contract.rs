@@ -43,7 +43,9 @@ pub struct Decoding<'a> {
 
 impl fmt::Debug for Decoding<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Decoding").field("limits", self.limits).finish_non_exhaustive()
+        f.debug_struct("Decoding")
+            .field("limits", self.limits)
+            .finish_non_exhaustive()
     }
 }
 
@@ -65,20 +67,30 @@ impl Rendered {
     /// One text block.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self { content: vec![text_block(text)], ..Self::default() }
+        Self {
+            content: vec![text_block(text)],
+            ..Self::default()
+        }
     }
 
     /// One text block that says what failed.
     #[must_use]
     pub fn error(text: impl Into<String>) -> Self {
-        Self { is_error: true, ..Self::text(text) }
+        Self {
+            is_error: true,
+            ..Self::text(text)
+        }
     }
 
     /// All text blocks joined by newlines.
     #[must_use]
     pub fn joined_text(&self) -> String {
         let text = |block: &Block| block.get("text").and_then(Value::as_str).map(str::to_owned);
-        self.content.iter().filter_map(text).collect::<Vec<_>>().join("\n")
+        self.content
+            .iter()
+            .filter_map(text)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 }
 

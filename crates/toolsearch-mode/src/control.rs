@@ -64,14 +64,22 @@ impl ControlNames {
     /// The control with a name.
     #[must_use]
     pub fn control(&self, name: &str) -> Option<Control> {
-        self.all().into_iter().find(|(_, own)| *own == name).map(|(control, _)| control)
+        self.all()
+            .into_iter()
+            .find(|(_, own)| *own == name)
+            .map(|(control, _)| control)
     }
 
     /// All four with their names.
     #[must_use]
     pub fn all(&self) -> [(Control, &str); 4] {
-        [Control::Search, Control::Describe, Control::Call, Control::Code]
-            .map(|control| (control, self.of(control)))
+        [
+            Control::Search,
+            Control::Describe,
+            Control::Call,
+            Control::Code,
+        ]
+        .map(|control| (control, self.of(control)))
     }
 
     /// Checks that the names are legal for every provider and differ.
@@ -120,6 +128,13 @@ impl SearchLimits {
     pub fn new(default: usize, max: usize) -> Self {
         let max = max.clamp(1, 50);
         let default = default.clamp(1, max);
-        Self { default, max, queries: 16, query_bytes: 512, total: 50, reply_chars: 4000 }
+        Self {
+            default,
+            max,
+            queries: 16,
+            query_bytes: 512,
+            total: 50,
+            reply_chars: 4000,
+        }
     }
 }

@@ -31,12 +31,18 @@ impl Mode for Direct {
         all.extend(view.catalog.entries().iter().cloned());
         all.sort_by(|a, b| a.id.cmp(&b.id));
         all.dedup_by(|a, b| a.id == b.id);
-        let view = View { direct: &all, likely: &[], ..*view };
+        let view = View {
+            direct: &all,
+            likely: &[],
+            ..*view
+        };
         Surface::assemble(Vec::new(), &view, String::new())
     }
 
     fn decode(&self, _: &ControlCall, _: &Decoding<'_>) -> Result<Request, Failure> {
-        Err(Failure::input("There are no controls here; call the tools by their own names."))
+        Err(Failure::input(
+            "There are no controls here; call the tools by their own names.",
+        ))
     }
 
     fn encode(&self, _: &Request, response: &Response, decoding: &Decoding<'_>) -> Rendered {

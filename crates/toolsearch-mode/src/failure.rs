@@ -86,8 +86,6 @@ pub struct Failure {
     pub tool: Option<ToolId>,
     /// Ids that may have been meant, at most eight.
     pub suggestions: Vec<ToolId>,
-    /// The expected arguments as a type, when that helps.
-    pub expected: Option<String>,
     /// A handle under which the call waits.
     pub handle: Option<String>,
 }
@@ -101,7 +99,6 @@ impl Failure {
             detail: detail.into(),
             tool: None,
             suggestions: Vec::new(),
-            expected: None,
             handle: None,
         }
     }
@@ -132,7 +129,10 @@ impl From<LookupError> for Failure {
             },
             LookupError::Unknown { asked, suggestions } => Self {
                 suggestions,
-                ..Self::new(FailureCode::NotFound, format!("No tool is named `{asked}`."))
+                ..Self::new(
+                    FailureCode::NotFound,
+                    format!("No tool is named `{asked}`."),
+                )
             },
             other => Self::new(FailureCode::NotFound, other.to_string()),
         }

@@ -24,7 +24,7 @@ pub use contract::{ControlCall, Decoding, Mode, Rendered};
 pub use control::{Control, ControlNames, NameClash, SearchLimits};
 pub use direct::Direct;
 pub use failure::{Failure, FailureCode};
-pub use request::{CallRequest, Query, Request, MAX_DESCRIBE_IDS};
+pub use request::{CallRequest, MAX_DESCRIBE_IDS, Query, Request};
 pub use response::{
     CallNote, CallReply, FoundTool, Group, OutageNote, Response, RunError, RunReply, SearchReply,
 };

@@ -2,7 +2,7 @@
 //! what a program sends over the bridge, so both take the same spellings.
 
 use serde_json::{Map, Value};
-use toolsearch_schema::{parse_arguments_text, unwrap_call};
+use toolsearch_schema::arguments::{read_arguments, unwrap_call};
 
 use crate::contract::Decoding;
 use crate::control::SearchLimits;
@@ -14,17 +14,7 @@ use crate::request::{CallRequest, MAX_DESCRIBE_IDS, Query, Request};
 /// # Errors
 /// [`Failure`] when they are anything else.
 pub fn object(arguments: &Value) -> Result<Map<String, Value>, Failure> {
-    match arguments {
-        Value::Object(map) => Ok(map.clone()),
-        Value::Null => Ok(Map::new()),
-        Value::String(text) => {
-            parse_arguments_text(text).map_err(|error| Failure::input(error.to_string()))
-        }
-        other => Err(Failure::input(format!(
-            "The arguments must be a JSON object, not {}.",
-            kind_of(other)
-        ))),
-    }
+    read_arguments(Some(arguments.clone())).map_err(|error| Failure::input(error.to_string()))
 }
 
 /// Reads a search: `query` with an optional `limit`, and `queries` of the same. A single query comes
@@ -33,7 +23,10 @@ pub fn object(arguments: &Value) -> Result<Map<String, Value>, Failure> {
 /// # Errors
 /// [`Failure`] that names the field, and for a batch the item.
 pub fn search(args: &Map<String, Value>, limits: &SearchLimits) -> Result<Request, Failure> {
-    let explain = args.get("explain").and_then(Value::as_bool).unwrap_or(false);
+    let explain = args
+        .get("explain")
+        .and_then(Value::as_bool)
+        .unwrap_or(false);
     let batch = match args.get("queries") {
         None | Some(Value::Null) => &[][..],
         Some(Value::Array(items)) => items,
@@ -53,7 +46,11 @@ pub fn search(args: &Map<String, Value>, limits: &SearchLimits) -> Result<Reques
         queries.push(batch_query(at, item, limits)?);
     }
     check_total(&queries, limits)?;
-    Ok(Request::Search { queries, batch: !batch.is_empty(), explain })
+    Ok(Request::Search {
+        queries,
+        batch: !batch.is_empty(),
+        explain,
+    })
 }
 
 fn single_query(query: Option<&Value>, has_batch: bool) -> Result<Option<String>, Failure> {
@@ -65,9 +62,10 @@ fn single_query(query: Option<&Value>, has_batch: bool) -> Result<Option<String>
             "`query` is missing. Give what you want to do in a few words, such as \
              {\"query\": \"create issue\"}.",
         )),
-        Some(other) => {
-            Err(Failure::input(format!("`query` must be a string, not {}.", kind_of(other))))
-        }
+        Some(other) => Err(Failure::input(format!(
+            "`query` must be a string, not {}.",
+            kind_of(other)
+        ))),
     }
 }
 
@@ -76,7 +74,11 @@ fn batch_query(at: usize, item: &Value, limits: &SearchLimits) -> Result<Query, 
         Value::String(text) => text,
         Value::Object(map) => match map.get("query") {
             Some(Value::String(text)) => text,
-            _ => return Err(Failure::input(format!("`queries[{at}].query` must be a string."))),
+            _ => {
+                return Err(Failure::input(format!(
+                    "`queries[{at}].query` must be a string."
+                )));
+            }
         },
         other => {
             return Err(Failure::input(format!(
@@ -117,7 +119,10 @@ fn check_total(queries: &[Query], limits: &SearchLimits) -> Result<(), Failure> 
 /// A number of hits: a positive whole number, also as digits in a string, cut to the maximum.
 fn limit(value: Option<&Value>, limits: &SearchLimits, field: &str) -> Result<usize, Failure> {
     let wrong = |what: String| {
-        Failure::input(format!("`{field}` must be a whole number from 1 to {}, not {what}.", limits.max))
+        Failure::input(format!(
+            "`{field}` must be a whole number from 1 to {}, not {what}.",
+            limits.max
+        ))
     };
     let number = match value {
         None | Some(Value::Null) => return Ok(limits.default),
@@ -144,13 +149,16 @@ fn limit(value: Option<&Value>, limits: &SearchLimits, field: &str) -> Result<us
 /// [`Failure`] when no id or more than [`MAX_DESCRIBE_IDS`] are given.
 pub fn describe(args: &Map<String, Value>) -> Result<Request, Failure> {
     let mut ids: Vec<String> = Vec::new();
-    let single = ["id", "toolId", "name"].iter().find_map(|key| args.get(*key)?.as_str());
+    let single = ["id", "toolId", "name"]
+        .iter()
+        .find_map(|key| args.get(*key)?.as_str());
     ids.extend(single.map(str::to_owned));
     match args.get("ids") {
         Some(Value::Array(items)) => {
             for (at, item) in items.iter().enumerate() {
                 let id = item.as_str();
-                let id = id.ok_or_else(|| Failure::input(format!("`ids[{at}]` must be a string.")))?;
+                let id =
+                    id.ok_or_else(|| Failure::input(format!("`ids[{at}]` must be a string.")))?;
                 ids.push(id.to_owned());
             }
         }
@@ -159,7 +167,9 @@ pub fn describe(args: &Map<String, Value>) -> Result<Request, Failure> {
     }
     ids.retain(|id| !id.trim().is_empty());
     match ids.len() {
-        0 => Err(Failure::input("`id` is missing. Give the `id` of a search result.")),
+        0 => Err(Failure::input(
+            "`id` is missing. Give the `id` of a search result.",
+        )),
         1..=MAX_DESCRIBE_IDS => Ok(Request::Describe(ids)),
         many => Err(Failure::input(format!(
             "{many} ids were given; at most {MAX_DESCRIBE_IDS} are described at once."
@@ -168,15 +178,19 @@ pub fn describe(args: &Map<String, Value>) -> Result<Request, Failure> {
 }
 
 /// Reads a call in any of the shapes that models send, see
-/// [`toolsearch_schema::unwrap_call`].
+/// [`unwrap_call`].
 ///
 /// # Errors
 /// [`Failure`] when no tool is named or the shape can be read in two ways.
 pub fn call(args: Map<String, Value>, decoding: &Decoding<'_>) -> Result<Request, Failure> {
-    let shape = unwrap_call(args, decoding.is_tool)
-        .map_err(|error| Failure::input(error.to_string()))?;
+    let shape =
+        unwrap_call(args, decoding.is_tool).map_err(|error| Failure::input(error.to_string()))?;
     let repairs = shape.repairs.iter().map(ToString::to_string).collect();
-    Ok(Request::Call(CallRequest { id: shape.id, args: shape.args, repairs }))
+    Ok(Request::Call(CallRequest {
+        id: shape.id,
+        args: shape.args,
+        repairs,
+    }))
 }
 
 /// Reads a program: `code`, also as the whole argument text.
@@ -198,7 +212,9 @@ pub fn code(arguments: &Value) -> Result<Request, Failure> {
         },
         _ => None,
     };
-    let code = code.filter(|code| !code.trim().is_empty()).ok_or_else(missing)?;
+    let code = code
+        .filter(|code| !code.trim().is_empty())
+        .ok_or_else(missing)?;
     Ok(Request::Run { code })
 }
 

@@ -43,7 +43,11 @@ impl Speech {
     #[must_use]
     pub fn direct() -> Self {
         let declared = "the declared tools".to_owned();
-        Self { search: declared.clone(), describe: declared.clone(), call: declared }
+        Self {
+            search: declared.clone(),
+            describe: declared.clone(),
+            call: declared,
+        }
     }
 }
 
@@ -53,8 +57,10 @@ pub fn structured(response: &Response, speech: &Speech, limits: &SearchLimits) -
     match response {
         Response::Search(reply) => search_text(reply, speech, limits),
         Response::Describe(tools) => {
-            let described: Vec<Value> =
-                tools.iter().map(|(tool, card)| description(tool, card)).collect();
+            let described: Vec<Value> = tools
+                .iter()
+                .map(|(tool, card)| description(tool, card))
+                .collect();
             let value = match <[Value; 1]>::try_from(described) {
                 Ok([only]) => only,
                 Err(several) => json!({ "tools": several }),
@@ -98,7 +104,11 @@ fn add_reason(value: &mut Map<String, Value>, group: &Group) {
         value.insert("reason".to_owned(), Value::from(reason));
     }
     if !group.nearest.is_empty() {
-        let ids = group.nearest.iter().map(|id| Value::from(id.as_str())).collect();
+        let ids = group
+            .nearest
+            .iter()
+            .map(|id| Value::from(id.as_str()))
+            .collect();
         value.insert("nearest".to_owned(), Value::Array(ids));
     }
 }
@@ -139,9 +149,11 @@ pub fn search_note(reply: &SearchReply, speech: &Speech) -> Option<String> {
             "The query holds no word to search for. Call {} with what you want to do in a few words.",
             speech.search
         ),
-        "still_connecting" => "Nothing fits yet: some servers are still starting. Search again in a \
+        "still_connecting" => {
+            "Nothing fits yet: some servers are still starting. Search again in a \
              few seconds."
-            .to_owned(),
+                .to_owned()
+        }
         "server_unavailable" => "Nothing fits. Tools of the unavailable servers cannot be found \
              now; do not retry, tell the user."
             .to_owned(),
@@ -153,7 +165,11 @@ pub fn search_note(reply: &SearchReply, speech: &Speech) -> Option<String> {
 
 fn search_text(reply: &SearchReply, speech: &Speech, limits: &SearchLimits) -> Rendered {
     let batch = reply.groups.len() > 1;
-    let budget = if batch { limits.reply_chars } else { 2 * limits.reply_chars };
+    let budget = if batch {
+        limits.reply_chars
+    } else {
+        2 * limits.reply_chars
+    };
     Rendered::text(fit(search_value(reply, speech), budget))
 }
 
@@ -197,7 +213,11 @@ fn pop_candidate(group: &mut Value) -> bool {
 pub fn description(tool: &ToolDescriptor, card: &Card) -> Value {
     let mut value = card.to_json();
     if !tool.description.is_empty() {
-        let text: String = tool.description.chars().filter(|c| !is_hidden(*c)).collect();
+        let text: String = tool
+            .description
+            .chars()
+            .filter(|c| !is_hidden(*c))
+            .collect();
         value.insert("description".to_owned(), Value::String(text));
     }
     value.insert("inputSchema".to_owned(), Value::clone(&tool.input_schema));
@@ -233,7 +253,9 @@ pub fn tool_ref(tool: &ToolDescriptor) -> Value {
 pub fn call(reply: &CallReply) -> Rendered {
     let outcome = &reply.outcome;
     let mut content = outcome.content.clone();
-    if content.is_empty() && let Some(structured) = &outcome.structured {
+    if content.is_empty()
+        && let Some(structured) = &outcome.structured
+    {
         content.push(text_block(structured.to_string()));
     }
     let mut meta = outcome.meta.clone().unwrap_or_default();
@@ -252,7 +274,12 @@ pub fn call(reply: &CallReply) -> Rendered {
 pub fn run(reply: &RunReply) -> Rendered {
     let mut content = vec![text_block(run_value(reply).to_string())];
     content.extend(reply.blocks.iter().cloned());
-    Rendered { content, structured: None, is_error: reply.error.is_some(), meta: None }
+    Rendered {
+        content,
+        structured: None,
+        is_error: reply.error.is_some(),
+        meta: None,
+    }
 }
 
 /// The result of a program as JSON.
@@ -264,10 +291,17 @@ pub fn run_value(reply: &RunReply) -> Value {
     };
     put("ok", Value::Bool(reply.error.is_none()));
     put("value", reply.value.clone());
-    put("logs", reply.logs.iter().map(|line| Value::from(line.as_str())).collect());
-    let calls = reply.calls.iter().map(|call| {
-        json!({ "id": call.id.as_str(), "source": call.source.as_str(), "ok": call.ok })
-    });
+    put(
+        "logs",
+        reply
+            .logs
+            .iter()
+            .map(|line| Value::from(line.as_str()))
+            .collect(),
+    );
+    let calls = reply.calls.iter().map(
+        |call| json!({ "id": call.id.as_str(), "source": call.source.as_str(), "ok": call.ok }),
+    );
     put("calls", calls.collect());
     if let Some(error) = &reply.error {
         let mut object = Map::new();
@@ -287,7 +321,14 @@ pub fn run_value(reply: &RunReply) -> Value {
         put("truncated", Value::Bool(true));
     }
     if !reply.notes.is_empty() {
-        put("notes", reply.notes.iter().map(|note| Value::from(note.as_str())).collect());
+        put(
+            "notes",
+            reply
+                .notes
+                .iter()
+                .map(|note| Value::from(note.as_str()))
+                .collect(),
+        );
     }
     put("telemetry", reply.telemetry.clone());
     Value::Object(value)
@@ -297,14 +338,17 @@ pub fn run_value(reply: &RunReply) -> Value {
 #[must_use]
 pub fn failure_text(failure: &Failure, speech: &Speech) -> String {
     let mut text = failure.detail.clone();
-    let ids: Vec<&str> = failure.suggestions.iter().map(toolsearch_catalog::ToolId::as_str).collect();
+    let ids: Vec<&str> = failure
+        .suggestions
+        .iter()
+        .map(toolsearch_catalog::ToolId::as_str)
+        .collect();
     match (failure.code, ids.is_empty()) {
         (_, true) => {}
-        (FailureCode::Ambiguous, false) => text.push_str(&format!(" Exact ids: {}.", ids.join(", "))),
+        (FailureCode::Ambiguous, false) => {
+            text.push_str(&format!(" Exact ids: {}.", ids.join(", ")))
+        }
         (_, false) => text.push_str(&format!(" Did you mean {}?", ids.join(", "))),
-    }
-    if let Some(expected) = &failure.expected {
-        text.push_str(&format!(" Expected arguments: {expected}"));
     }
     if let Some(advice) = advice(failure, speech) {
         text.push(' ');
@@ -316,11 +360,14 @@ pub fn failure_text(failure: &Failure, speech: &Speech) -> String {
 fn advice(failure: &Failure, speech: &Speech) -> Option<String> {
     Some(match failure.code {
         FailureCode::NotFound => {
-            format!("Find tools with {}, then use {} with the exact id.", speech.search, speech.call)
+            format!(
+                "Find tools with {}, then use {} with the exact id.",
+                speech.search, speech.call
+            )
         }
         FailureCode::HiddenTool => format!("Call it with {}.", speech.call),
         FailureCode::Ambiguous => format!("Then use {}.", speech.call),
-        FailureCode::InvalidArguments if failure.expected.is_none() => {
+        FailureCode::InvalidArguments => {
             format!("See {} for the full schema.", speech.describe)
         }
         FailureCode::PolicyDenied => "Do not try to get around this; tell the user.".to_owned(),
@@ -333,7 +380,10 @@ fn advice(failure: &Failure, speech: &Speech) -> Option<String> {
 fn failed(failure: &Failure, speech: &Speech) -> Rendered {
     let mut rendered = Rendered::error(failure_text(failure, speech));
     let mut meta = Map::new();
-    meta.insert("toolsearch/error".to_owned(), Value::from(failure.code.as_str()));
+    meta.insert(
+        "toolsearch/error".to_owned(),
+        Value::from(failure.code.as_str()),
+    );
     if let Some(handle) = &failure.handle {
         meta.insert("toolsearch/handle".to_owned(), Value::from(handle.as_str()));
     }

@@ -19,7 +19,10 @@ impl Query {
     /// A query within its limits.
     #[must_use]
     pub fn new(text: impl Into<String>, limit: usize) -> Self {
-        Self { text: text.into(), limit }
+        Self {
+            text: text.into(),
+            limit,
+        }
     }
 }
 
@@ -39,7 +42,11 @@ impl CallRequest {
     /// A call that needed no repair.
     #[must_use]
     pub fn new(id: impl Into<String>, args: Map<String, Value>) -> Self {
-        Self { id: id.into(), args, repairs: Vec::new() }
+        Self {
+            id: id.into(),
+            args,
+            repairs: Vec::new(),
+        }
     }
 }
 

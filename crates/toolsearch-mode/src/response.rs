@@ -22,7 +22,10 @@ impl FoundTool {
     /// A hit without explanation.
     #[must_use]
     pub const fn new(card: Arc<Card>) -> Self {
-        Self { card, explain: None }
+        Self {
+            card,
+            explain: None,
+        }
     }
 }
 
@@ -44,7 +47,12 @@ impl Group {
     /// Hits of a query.
     #[must_use]
     pub fn new(query: impl Into<String>, hits: Vec<FoundTool>) -> Self {
-        Self { query: query.into(), hits, reason: None, nearest: Vec::new() }
+        Self {
+            query: query.into(),
+            hits,
+            reason: None,
+            nearest: Vec::new(),
+        }
     }
 }
 
@@ -64,7 +72,11 @@ impl OutageNote {
     /// Names an owner in trouble.
     #[must_use]
     pub fn new(server: impl Into<String>, state: &'static str, reason: impl Into<String>) -> Self {
-        Self { server: server.into(), state, reason: reason.into() }
+        Self {
+            server: server.into(),
+            state,
+            reason: reason.into(),
+        }
     }
 }
 
@@ -114,7 +126,11 @@ impl CallNote {
     /// Notes a call.
     #[must_use]
     pub const fn new(id: ToolId, ok: bool) -> Self {
-        Self { source: id.source(), id, ok }
+        Self {
+            source: id.source(),
+            id,
+            ok,
+        }
     }
 }
 
@@ -145,7 +161,14 @@ impl RunError {
         message: impl Into<String>,
     ) -> Self {
         let (code, name, message) = (code.into(), name.into(), message.into());
-        Self { code, name, message, line: None, column: None, hint: None }
+        Self {
+            code,
+            name,
+            message,
+            line: None,
+            column: None,
+            hint: None,
+        }
     }
 }
 

@@ -18,7 +18,11 @@ pub const CONTROLS: [Control; 3] = [Control::Search, Control::Describe, Control:
 #[must_use]
 pub fn controls(view: &View<'_>, owners: &str) -> Vec<SurfaceTool> {
     let names = view.names;
-    let behind = if owners.is_empty() { String::new() } else { format!(" Tools of: {owners}.") };
+    let behind = if owners.is_empty() {
+        String::new()
+    } else {
+        format!(" Tools of: {owners}.")
+    };
     let search = format!(
         "Find tools among the {} that are not declared here. Say what you need in English: product, \
          verb, object (\"github create issue\"). One need a query; several needs go into `queries`. \
@@ -83,5 +87,9 @@ pub fn decode(call: &ControlCall, decoding: &Decoding<'_>) -> Result<Request, Fa
 /// Puts an answer into words that name the three controls.
 #[must_use]
 pub fn encode(response: &Response, decoding: &Decoding<'_>) -> Rendered {
-    render::structured(response, &Speech::structured(decoding.names), decoding.limits)
+    render::structured(
+        response,
+        &Speech::structured(decoding.names),
+        decoding.limits,
+    )
 }

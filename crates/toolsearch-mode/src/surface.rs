@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use toolsearch_catalog::{Catalog, ToolDescriptor, ToolId};
 use toolsearch_schema::names::{is_provider_name, provider_name, sanitise_label};
-use toolsearch_schema::provider_form;
+use toolsearch_schema::provider::provider_form;
 
 use crate::control::{Control, ControlNames, SearchLimits};
 
@@ -29,7 +29,10 @@ impl OwnerNote {
         for tool in catalog.entries() {
             *owners.entry(sanitise_label(&tool.owner, 40)).or_insert(0) += 1;
         }
-        owners.into_iter().map(|(name, tools)| Self { name, tools }).collect()
+        owners
+            .into_iter()
+            .map(|(name, tools)| Self { name, tools })
+            .collect()
     }
 }
 
@@ -128,7 +131,8 @@ impl SurfaceTool {
             name,
             description: tool.description.clone(),
             input_schema: provider_form(&tool.input_schema).schema,
-            annotations: annotations.filter(|value| value.as_object().is_some_and(|o| !o.is_empty())),
+            annotations: annotations
+                .filter(|value| value.as_object().is_some_and(|o| !o.is_empty())),
             role,
         }
     }
@@ -138,7 +142,10 @@ impl SurfaceTool {
     pub fn to_json(&self) -> Value {
         let mut tool = Map::new();
         tool.insert("name".to_owned(), Value::from(self.name.as_str()));
-        tool.insert("description".to_owned(), Value::from(self.description.as_str()));
+        tool.insert(
+            "description".to_owned(),
+            Value::from(self.description.as_str()),
+        );
         tool.insert("inputSchema".to_owned(), self.input_schema.clone());
         Value::Object(tool)
     }
@@ -161,15 +168,27 @@ impl Surface {
     #[must_use]
     pub fn assemble(controls: Vec<SurfaceTool>, view: &View<'_>, prompt: String) -> Self {
         let mut taken: Vec<String> = controls.iter().map(|tool| tool.name.clone()).collect();
-        taken.extend(view.names.all().map(|(_, name)| name.to_owned()));
+        if !controls.is_empty() {
+            taken.extend(view.names.all().map(|(_, name)| name.to_owned()));
+        }
         let names = visible_names(view.direct.iter().chain(view.likely), &taken);
-        let mut surface = Self { tools: controls, prompt, renamed: Vec::new() };
+        let mut surface = Self {
+            tools: controls,
+            prompt,
+            renamed: Vec::new(),
+        };
         let likely_id = |tool: &Arc<ToolDescriptor>| Role::Likely(tool.id.clone());
         let direct_id = |tool: &Arc<ToolDescriptor>| Role::Direct(tool.id.clone());
         let direct = view.direct.iter().map(|tool| (tool, direct_id(tool)));
-        let likely = view.likely.iter().filter(|tool| !view.direct.contains(tool));
+        let likely = view
+            .likely
+            .iter()
+            .filter(|tool| !view.direct.contains(tool));
         for (tool, role) in direct.chain(likely.map(|tool| (tool, likely_id(tool)))) {
-            let name = names.get(&tool.id).cloned().unwrap_or_else(|| tool.name.clone());
+            let name = names
+                .get(&tool.id)
+                .cloned()
+                .unwrap_or_else(|| tool.name.clone());
             if name != tool.name {
                 surface.renamed.push((tool.id.clone(), name.clone()));
             }
@@ -181,7 +200,10 @@ impl Surface {
     /// What a declared name stands for.
     #[must_use]
     pub fn role(&self, name: &str) -> Option<&Role> {
-        self.tools.iter().find(|tool| tool.name == name).map(|tool| &tool.role)
+        self.tools
+            .iter()
+            .find(|tool| tool.name == name)
+            .map(|tool| &tool.role)
     }
 
     /// Declared tools as JSON.
@@ -218,15 +240,22 @@ fn visible_names<'a>(
     let kept: Vec<&Arc<ToolDescriptor>> =
         tools.values().copied().filter(|tool| keeps(tool)).collect();
     reserved.extend(kept.iter().map(|tool| tool.name.as_str()));
-    let others: Vec<&Arc<ToolDescriptor>> =
-        tools.values().copied().filter(|tool| !keeps(tool)).collect();
-    let entries =
-        others.iter().map(|tool| (tool.id.as_str(), tool.owner.as_str(), tool.name.as_str()));
+    let others: Vec<&Arc<ToolDescriptor>> = tools
+        .values()
+        .copied()
+        .filter(|tool| !keeps(tool))
+        .collect();
+    let entries = others
+        .iter()
+        .map(|tool| (tool.id.as_str(), tool.owner.as_str(), tool.name.as_str()));
     let map = toolsearch_schema::names::NameMap::with_reserved(entries, &reserved);
     let own = kept.iter().map(|tool| (tool.id.clone(), tool.name.clone()));
     let other = others.iter().map(|tool| {
         let alias = map.alias(tool.id.as_str()).map(str::to_owned);
-        (tool.id.clone(), alias.unwrap_or_else(|| provider_name(&tool.owner, &tool.name)))
+        (
+            tool.id.clone(),
+            alias.unwrap_or_else(|| provider_name(&tool.owner, &tool.name)),
+        )
     });
     own.chain(other).collect()
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use toolsearch_catalog::ToolDescriptor;
 
+use crate::rules::RuleFault;
+
 /// For whom a decision is made. A part that is not known is `None` and matches no rule about it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -109,17 +111,35 @@ impl Decision {
 pub trait Policy: fmt::Debug + Send + Sync {
     /// Decides about one tool.
     fn decide(&self, subject: &Subject, tool: &ToolDescriptor) -> Decision;
+
+    /// Looks for rules that cannot be meant, given everything that is listed: an allow list that
+    /// covers nothing would otherwise show up as an empty catalog.
+    ///
+    /// # Errors
+    /// [`RuleFault`] for the first such rule.
+    fn check(&self, subject: &Subject, tools: &[&ToolDescriptor]) -> Result<(), RuleFault> {
+        let _ = (subject, tools);
+        Ok(())
+    }
 }
 
 impl<T: Policy + ?Sized> Policy for Arc<T> {
     fn decide(&self, subject: &Subject, tool: &ToolDescriptor) -> Decision {
         T::decide(self, subject, tool)
     }
+
+    fn check(&self, subject: &Subject, tools: &[&ToolDescriptor]) -> Result<(), RuleFault> {
+        T::check(self, subject, tools)
+    }
 }
 
 impl<T: Policy + ?Sized> Policy for Box<T> {
     fn decide(&self, subject: &Subject, tool: &ToolDescriptor) -> Decision {
         T::decide(self, subject, tool)
+    }
+
+    fn check(&self, subject: &Subject, tools: &[&ToolDescriptor]) -> Result<(), RuleFault> {
+        T::check(self, subject, tools)
     }
 }
 

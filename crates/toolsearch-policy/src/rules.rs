@@ -136,34 +136,6 @@ impl Rules {
         Ok(self)
     }
 
-    /// Looks for allow lists that cover none of the given tools. Such a list is nearly always a
-    /// misspelt entry, so it is an error and not an empty catalog.
-    ///
-    /// # Errors
-    /// [`RuleFault::NothingAllowed`] for the first such layer that applies to the subject.
-    pub fn check(&self, subject: &Subject, tools: &[&ToolDescriptor]) -> Result<(), RuleFault> {
-        if tools.is_empty() {
-            return Ok(());
-        }
-        for compiled in self.applying(subject) {
-            let Some(allow) = compiled.allow.as_ref().filter(|allow| !allow.is_empty()) else {
-                continue;
-            };
-            if !tools
-                .iter()
-                .any(|tool| allow.iter().any(|glob| glob.covers(tool)))
-            {
-                let entries: Vec<&str> = allow.iter().map(Glob::as_str).collect();
-                let layer = compiled.label.clone();
-                return Err(RuleFault::NothingAllowed {
-                    layer,
-                    entries: entries.join(", "),
-                });
-            }
-        }
-        Ok(())
-    }
-
     /// The answer of every layer that applies, in order.
     #[must_use]
     pub fn explain(&self, subject: &Subject, tool: &ToolDescriptor) -> Vec<(String, Decision)> {
@@ -200,6 +172,29 @@ impl Compiled {
 }
 
 impl Policy for Rules {
+    fn check(&self, subject: &Subject, tools: &[&ToolDescriptor]) -> Result<(), RuleFault> {
+        if tools.is_empty() {
+            return Ok(());
+        }
+        for compiled in self.applying(subject) {
+            let Some(allow) = compiled.allow.as_ref().filter(|allow| !allow.is_empty()) else {
+                continue;
+            };
+            if !tools
+                .iter()
+                .any(|tool| allow.iter().any(|glob| glob.covers(tool)))
+            {
+                let entries: Vec<&str> = allow.iter().map(Glob::as_str).collect();
+                let layer = compiled.label.clone();
+                return Err(RuleFault::NothingAllowed {
+                    layer,
+                    entries: entries.join(", "),
+                });
+            }
+        }
+        Ok(())
+    }
+
     fn decide(&self, subject: &Subject, tool: &ToolDescriptor) -> Decision {
         self.applying(subject)
             .map(|layer| layer.decide(tool))

@@ -137,7 +137,10 @@ fn internal_edge(
         return Some((Rule::ModesCannotCall, message));
     }
     let (allowed, rule) = match layer.layer {
-        0 => (false, "a word crate knows no other crate of this workspace"),
+        0 => (
+            layer.contract.as_deref() == Some(target),
+            "a word crate knows no other crate but the one that its `contract` names",
+        ),
         1 if name == ISOLATED => (
             false,
             "this contract knows no other crate of this workspace",

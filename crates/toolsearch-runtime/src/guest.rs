@@ -1,0 +1,306 @@
+//! Programs: the host that answers a program's calls through the same dispatch, and turning a run's
+//! report into an answer.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use toolsearch_catalog::Outcome;
+use toolsearch_invoke::CallId;
+use toolsearch_mode::{
+    CallNote, Failure, FailureCode, Request, Response, RunError, RunReply, bridge, render,
+};
+use toolsearch_sandbox::{
+    ErrorCode, Host, HostError, HostReply, Journal, Pause, Program, RunReport, RunStatus,
+};
+use toolsearch_telemetry::{Event, Ran};
+
+use crate::dispatch::{Dispatched, Origin, Prepared};
+use crate::session::Core;
+
+/// Most notes that a run's answer carries.
+const MAX_NOTES: usize = 4;
+
+/// A program that waits for calls which only the client can run.
+#[derive(Debug, Clone)]
+pub(crate) struct Suspended {
+    program: Program,
+    journal: Journal,
+    notes: Notes,
+    outer: CallId,
+    pub(crate) waiting: Vec<(String, Prepared)>,
+}
+
+/// What a run did so far, over all its replays.
+#[derive(Debug, Clone, Default)]
+struct Notes {
+    calls: Vec<CallNote>,
+    advice: Vec<String>,
+    searches: usize,
+    describes: usize,
+}
+
+/// How a run went.
+#[derive(Debug)]
+pub(crate) enum RunEnd {
+    Done(Box<RunReply>),
+    Waiting(Box<Suspended>),
+}
+
+#[derive(Debug)]
+struct GuestHost {
+    core: Arc<Core>,
+    outer: CallId,
+    numbers: AtomicU64,
+    pause: Pause,
+    notes: Mutex<Notes>,
+    waiting: Mutex<Vec<(String, Prepared)>>,
+}
+
+impl Core {
+    /// Runs a program from its start.
+    pub(crate) async fn start_program(self: &Arc<Self>, code: String, outer: CallId) -> RunEnd {
+        let now = self.shared.parts.clock.now_ms();
+        let epoch = i64::try_from(now).unwrap_or(i64::MAX);
+        let program = Program::new(code, now, epoch);
+        self.run_program(program, Notes::default(), outer).await
+    }
+
+    /// Goes on with a program by replay, with results of the calls that it waited for.
+    pub(crate) async fn resume_program(
+        self: &Arc<Self>,
+        mut suspended: Suspended,
+        answers: Vec<(String, Outcome)>,
+    ) -> RunEnd {
+        for (handle, outcome) in answers {
+            let Some(at) = suspended.waiting.iter().position(|(own, _)| *own == handle) else {
+                continue;
+            };
+            let (_, prepared) = suspended.waiting.remove(at);
+            let id = prepared.tool.id.clone();
+            let answer = guest_answer(self.finish(prepared, outcome).await);
+            suspended
+                .notes
+                .calls
+                .push(CallNote::new(id, answer.is_ok()));
+            // The handle was found among the waiting ones, so the journal knows it.
+            let _ = suspended.journal.answer(&handle, answer);
+        }
+        let program = suspended.program.resumed(suspended.journal);
+        self.run_program(program, suspended.notes, suspended.outer)
+            .await
+    }
+
+    async fn run_program(
+        self: &Arc<Self>,
+        program: Program,
+        notes: Notes,
+        outer: CallId,
+    ) -> RunEnd {
+        let host = Arc::new(GuestHost {
+            core: Arc::clone(self),
+            outer: outer.clone(),
+            numbers: AtomicU64::new(notes.calls.len() as u64),
+            pause: Pause::new(),
+            notes: Mutex::new(notes),
+            waiting: Mutex::new(Vec::new()),
+        });
+        let engine = &self.shared.parts.engine;
+        let shared_host: Arc<dyn Host> = Arc::clone(&host) as Arc<dyn Host>;
+        let limits = &self.shared.options.code;
+        let report = engine.run(program.clone(), shared_host, limits).await;
+        let notes = host
+            .notes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        if let RunStatus::Suspended { journal } = report.status {
+            let waiting =
+                std::mem::take(&mut *host.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+            return RunEnd::Waiting(Box::new(Suspended {
+                program,
+                journal,
+                notes,
+                outer,
+                waiting,
+            }));
+        }
+        self.record_run(&report, &notes, &outer);
+        RunEnd::Done(Box::new(reply(report, notes)))
+    }
+
+    fn record_run(&self, report: &RunReport, notes: &Notes, outer: &CallId) {
+        let mut ran = Ran::new(outer.as_str(), report.engine.as_str());
+        ran.ok = report.is_completed();
+        ran.error = report.error().map(|error| error.code.as_str().to_owned());
+        ran.calls = notes.calls.len();
+        ran.millis = u64::try_from(report.duration.as_millis()).unwrap_or(u64::MAX);
+        self.record(Event::Ran(ran));
+    }
+}
+
+#[async_trait]
+impl Host for GuestHost {
+    async fn call(&self, method: &str, args: Value) -> HostReply {
+        let core = &self.core;
+        let request = core.with_decoding(|decoding| bridge::decode(method, &args, decoding));
+        let request = match request {
+            Ok(request) => request,
+            Err(failure) => return HostReply::Error(guest_error(&failure)),
+        };
+        let response = match request.clone() {
+            Request::Call(call) => match self.dispatch(call).await {
+                Ok(answer) => return answer,
+                Err(response) => response,
+            },
+            Request::Search {
+                queries, explain, ..
+            } => {
+                let response = core.search(&queries, explain).await;
+                self.note_search(&response);
+                response
+            }
+            Request::Describe(ids) => {
+                self.notes(|notes| notes.describes += 1);
+                core.describe(&ids)
+            }
+            _ => Response::Failed(Box::new(Failure::input(
+                "A program cannot start another program.",
+            ))),
+        };
+        match bridge::encode(&request, &response) {
+            Ok(value) => HostReply::Value(value),
+            Err(failure) => HostReply::Error(guest_error(&failure)),
+        }
+    }
+
+    fn pause(&self) -> Option<Pause> {
+        Some(self.pause.clone())
+    }
+}
+
+impl GuestHost {
+    fn notes(&self, change: impl FnOnce(&mut Notes)) {
+        change(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    async fn dispatch(&self, call: toolsearch_mode::CallRequest) -> Result<HostReply, Response> {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed) + 1;
+        let origin = Origin {
+            id: self.outer.nested(number),
+            parent: Some(self.outer.clone()),
+            progress: None,
+            pause: Some(self.pause.clone()),
+        };
+        let dispatched = self.core.call(call, origin).await;
+        match &dispatched {
+            Dispatched::Done(reply) => {
+                let note = CallNote::new(reply.tool.id.clone(), !reply.outcome.is_error);
+                self.notes(|notes| notes.calls.push(note));
+            }
+            Dispatched::Failed(failure) => {
+                if let Some(id) = &failure.tool {
+                    let note = CallNote::new(id.clone(), false);
+                    self.notes(|notes| notes.calls.push(note));
+                }
+                return Err(Response::Failed(failure.clone()));
+            }
+            Dispatched::Client(_) => {}
+        }
+        if let Dispatched::Client(prepared) = dispatched {
+            let handle = prepared.origin.id.as_str().to_owned();
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.push((handle.clone(), *prepared));
+            return Ok(HostReply::Suspend { handle });
+        }
+        Ok(match guest_answer(dispatched) {
+            Ok(value) => HostReply::Value(value),
+            Err(error) => HostReply::Error(error),
+        })
+    }
+
+    fn note_search(&self, response: &Response) {
+        self.notes(|notes| {
+            notes.searches += 1;
+            let Response::Search(reply) = response else {
+                return;
+            };
+            let Some(advice) = render::search_note(reply, &render::Speech::code()) else {
+                return;
+            };
+            let empty = reply.groups.iter().filter(|group| group.hits.is_empty());
+            let queries: Vec<String> = empty.map(|group| format!("{:?}", group.query)).collect();
+            let note = format!("search {}: {advice}", queries.join(", "));
+            if notes.advice.len() < MAX_NOTES && !notes.advice.contains(&note) {
+                notes.advice.push(note);
+            }
+        });
+    }
+}
+
+/// What a program gets for a call that was dispatched. A tool that says it failed is thrown.
+fn guest_answer(dispatched: Dispatched) -> Result<Value, HostError> {
+    match dispatched {
+        Dispatched::Done(reply) if reply.outcome.is_error => {
+            let text = reply.outcome.joined_text();
+            let text = if text.is_empty() {
+                reply.outcome.value().to_string()
+            } else {
+                text
+            };
+            Err(HostError::new(ErrorCode::ToolError, text))
+        }
+        Dispatched::Done(reply) => Ok(json!({
+            "tool": render::tool_ref(&reply.tool),
+            "result": reply.outcome.to_result_json(),
+        })),
+        Dispatched::Failed(failure) => Err(guest_error(&failure)),
+        Dispatched::Client(_) => Err(HostError::new(
+            ErrorCode::EngineUnavailable,
+            "the client did not answer",
+        )),
+    }
+}
+
+fn guest_error(failure: &Failure) -> HostError {
+    let code = match failure.code {
+        FailureCode::PolicyDenied => ErrorCode::PolicyDenied,
+        FailureCode::ApprovalDenied => ErrorCode::ApprovalDenied,
+        FailureCode::Cancelled => ErrorCode::Cancelled,
+        other => ErrorCode::parse(other.as_str()),
+    };
+    HostError::new(code, render::failure_text(failure, &render::Speech::code()))
+}
+
+fn reply(report: RunReport, notes: Notes) -> RunReply {
+    let telemetry = json!({
+        "engine": report.engine,
+        "ms": u64::try_from(report.duration.as_millis()).unwrap_or(u64::MAX),
+        "searches": notes.searches,
+        "describes": notes.describes,
+        "calls": notes.calls.len(),
+    });
+    let mut reply = RunReply::default();
+    reply.truncated = report.truncated.any();
+    reply.logs = report.logs;
+    reply.calls = notes.calls;
+    reply.notes = report.hints.into_iter().chain(notes.advice).collect();
+    reply.telemetry = telemetry;
+    match report.status {
+        RunStatus::Completed(value) => reply.value = value.into_json(),
+        RunStatus::Failed(error) => {
+            let mut shown = RunError::new(error.code.as_str(), error.name, error.message);
+            if let Some(excerpt) = error.excerpt {
+                shown.message = format!("{} | {excerpt}", shown.message);
+            }
+            (shown.line, shown.column, shown.hint) = (error.line, error.column, error.hint);
+            reply.error = Some(shown);
+        }
+        _ => {
+            let message = "the program waits for calls that nobody here can answer";
+            reply.error = Some(RunError::new("cancelled", "CancelledError", message));
+        }
+    }
+    reply
+}

@@ -1,0 +1,520 @@
+//! A session: one subject, one catalog, every door.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Map, Value};
+use tokio::sync::{Mutex, Semaphore};
+use toolsearch_catalog::{Catalog, LookupError, Outcome, Rejected, Source, ToolDescriptor, ToolId};
+use toolsearch_invoke::{CallId, Invokers, Outage, ProgressSink};
+use toolsearch_mode::{
+    CallRequest, ControlCall, Decoding, Failure, FailureCode, Mode, OutageNote, Rendered, Request,
+    Response, Role, Surface, read, render,
+};
+use toolsearch_policy::Subject;
+use toolsearch_telemetry::{Event, Fallback, Sizes, Stamped};
+
+use crate::Shared;
+use crate::dispatch::{Dispatched, Origin, Prepared};
+use crate::guard::LoopGuard;
+use crate::guest::{RunEnd, Suspended};
+use crate::plan::{OpenRequest, Plan};
+use crate::query::outage_notes;
+use crate::results::{READER_OWNER, ResultReader, Results};
+
+/// A call as the model made it: the declared name, or any name it believes in.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ModelCall {
+    /// The name that the model called.
+    pub name: String,
+    /// The arguments: an object, the JSON text of one, or nothing.
+    pub arguments: Value,
+    /// Where progress of the tool goes, if anyone listens.
+    pub progress: Option<Arc<dyn ProgressSink>>,
+}
+
+impl ModelCall {
+    /// A call with nobody listening for progress.
+    #[must_use]
+    pub fn new(name: impl Into<String>, arguments: Value) -> Self {
+        Self {
+            name: name.into(),
+            arguments,
+            progress: None,
+        }
+    }
+}
+
+/// A call that the client has to run.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ClientCall {
+    /// Names the call until it is answered.
+    pub handle: String,
+    /// The client's own tool.
+    pub tool: Arc<ToolDescriptor>,
+    /// Its arguments, checked.
+    pub args: Map<String, Value>,
+}
+
+/// The client's result of a [`ClientCall`].
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ClientAnswer {
+    /// The call's handle.
+    pub handle: String,
+    /// What the client's tool gave back.
+    pub outcome: Outcome,
+}
+
+impl ClientAnswer {
+    /// Answers a call.
+    #[must_use]
+    pub fn new(handle: impl Into<String>, outcome: Outcome) -> Self {
+        Self {
+            handle: handle.into(),
+            outcome,
+        }
+    }
+}
+
+/// Work that goes on when the client has run its calls. Give it back to [`Session::resume`].
+#[derive(Debug)]
+pub struct Pending {
+    state: PendingState,
+}
+
+#[derive(Debug)]
+enum PendingState {
+    Call {
+        request: Box<Option<Request>>,
+        prepared: Box<Prepared>,
+    },
+    Program {
+        request: Request,
+        suspended: Box<Suspended>,
+    },
+}
+
+impl Pending {
+    /// The calls that the client has to run, in the order in which they were made.
+    #[must_use]
+    pub fn calls(&self) -> Vec<ClientCall> {
+        let call = |prepared: &Prepared| ClientCall {
+            handle: prepared.origin.id.as_str().to_owned(),
+            tool: Arc::clone(&prepared.tool),
+            args: prepared.args.clone(),
+        };
+        match &self.state {
+            PendingState::Call { prepared, .. } => vec![call(prepared)],
+            PendingState::Program { suspended, .. } => suspended
+                .waiting
+                .iter()
+                .map(|(_, prepared)| call(prepared))
+                .collect(),
+        }
+    }
+}
+
+/// The answer to a [`ModelCall`].
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "every caller must handle both")]
+pub enum Reply {
+    /// What the model reads.
+    Done(Rendered),
+    /// The client has to run tools of its own first.
+    Pending(Box<Pending>),
+}
+
+/// Answers that do not fit what is waiting.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResumeError {
+    /// A waiting call has no answer. Nothing was lost: the work is still waiting for it.
+    #[error("the call `{0}` has no answer yet")]
+    Missing(String),
+    /// An answer names a call that does not wait.
+    #[error("no call waits under `{0}`")]
+    Unknown(String),
+}
+
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) session: String,
+    pub(crate) subject: Subject,
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) invokers: Invokers,
+    pub(crate) outages: Vec<OutageNote>,
+    pub(crate) approved: Mutex<BTreeSet<ToolId>>,
+    pub(crate) sequential: Mutex<()>,
+    pub(crate) in_flight: Semaphore,
+    pub(crate) results: Arc<Results>,
+    pub(crate) guard: LoopGuard,
+    calls: AtomicU64,
+}
+
+impl Core {
+    pub(crate) fn record(&self, event: Event) {
+        let now = self.shared.parts.clock.now_ms();
+        self.shared
+            .parts
+            .recorder
+            .record(&Stamped::new(now, self.session.as_str(), event));
+    }
+
+    /// The one tool that a text names: in the catalog, or among the visible ones.
+    pub(crate) fn find(&self, text: &str) -> Result<Arc<ToolDescriptor>, Failure> {
+        match self.plan.snapshot.catalog.resolve(text) {
+            Ok(tool) => Ok(Arc::clone(tool)),
+            Err(LookupError::Unknown { asked, suggestions }) => {
+                let text = text.trim();
+                let declared = match self.plan.surface.role(text) {
+                    Some(Role::Direct(id) | Role::Likely(id)) => Some(id),
+                    _ => None,
+                };
+                let named = |tool: &&Arc<ToolDescriptor>| {
+                    tool.id.as_str() == text || Some(&tool.id) == declared
+                };
+                let visible = self.plan.direct.iter().find(named).cloned();
+                visible.ok_or_else(|| LookupError::Unknown { asked, suggestions }.into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// One subject's tools, ready to be used through any door. Cloning shares the session.
+#[derive(Debug, Clone)]
+pub struct Session {
+    core: Arc<Core>,
+}
+
+impl Session {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        session: String,
+        request: OpenRequest,
+        plan: Arc<Plan>,
+        outages: Vec<Outage>,
+    ) -> Self {
+        let results = Arc::new(Results::default());
+        let reader = Arc::new(ResultReader(Arc::clone(&results)));
+        let invokers = shared.parts.invokers.clone().merge(&request.invokers);
+        let invokers = invokers.bind(Source::Native, READER_OWNER, reader);
+        let outages = outage_notes(&shared.parts.policy, &request.subject, &outages);
+        let in_flight = Semaphore::new(shared.options.in_flight);
+        let core = Core {
+            session,
+            subject: request.subject,
+            plan,
+            invokers,
+            outages,
+            approved: Mutex::default(),
+            sequential: Mutex::default(),
+            in_flight,
+            results,
+            guard: LoopGuard::default(),
+            calls: AtomicU64::new(0),
+            shared,
+        };
+        Self {
+            core: Arc::new(core),
+        }
+    }
+
+    /// The session's name.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.core.session
+    }
+
+    /// What the model is shown. Fixed for the session.
+    #[must_use]
+    pub fn surface(&self) -> &Surface {
+        &self.core.plan.surface
+    }
+
+    /// The mode in use.
+    #[must_use]
+    pub fn mode(&self) -> &dyn Mode {
+        &self.core.plan.mode
+    }
+
+    /// Set when another mode was wanted.
+    #[must_use]
+    pub fn fallback(&self) -> Option<&Fallback> {
+        self.core.plan.fallback.as_ref()
+    }
+
+    /// The searchable tools.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        &self.core.plan.snapshot.catalog
+    }
+
+    /// Tools that are always visible, sorted by id.
+    #[must_use]
+    pub fn direct(&self) -> &[Arc<ToolDescriptor>] {
+        &self.core.plan.direct
+    }
+
+    /// Tools that were set aside while planning.
+    #[must_use]
+    pub fn rejected(&self) -> &[Rejected] {
+        &self.core.plan.rejected
+    }
+
+    /// Owners in trouble, as far as this subject may know of them.
+    #[must_use]
+    pub fn outages(&self) -> &[OutageNote] {
+        &self.core.outages
+    }
+
+    /// What the model is sent at first, and what direct exposure would have sent.
+    #[must_use]
+    pub fn sizes(&self) -> Sizes {
+        self.core.plan.sizes
+    }
+
+    /// Answers a call of the model: a control, a visible tool, or a hidden tool by its exact name.
+    pub async fn handle(&self, call: ModelCall) -> Reply {
+        let core = &self.core;
+        let id = core.next_call();
+        match core.plan.surface.role(&call.name) {
+            Some(Role::Control(control)) => {
+                let control = ControlCall::new(*control, call.arguments);
+                let request =
+                    core.with_decoding(|decoding| core.plan.mode.decode(&control, decoding));
+                match request {
+                    Ok(request) => self.answer(request, id, call.progress).await,
+                    Err(failure) => Reply::Done(core.failure(failure)),
+                }
+            }
+            Some(Role::Direct(tool) | Role::Likely(tool)) => {
+                self.call_named(tool.as_str().to_owned(), call, id).await
+            }
+            _ => match core.hidden(&call.name) {
+                Ok(tool) => self.call_named(tool.as_str().to_owned(), call, id).await,
+                Err(failure) => Reply::Done(core.failure(failure)),
+            },
+        }
+    }
+
+    /// Answers a request that is typed already. What [`Session::handle`] does for a control call,
+    /// without the mode's reading and wording.
+    pub async fn request(&self, request: Request) -> Result<Response, Box<Pending>> {
+        let id = self.core.next_call();
+        self.respond(request, id, None).await
+    }
+
+    /// Goes on with work that waited for the client.
+    ///
+    /// # Errors
+    /// [`ResumeError`] with the work, when the answers do not fit.
+    pub async fn resume(
+        &self,
+        pending: Pending,
+        answers: Vec<ClientAnswer>,
+    ) -> Result<Reply, (ResumeError, Pending)> {
+        if let Err(error) = fits(&pending, &answers) {
+            return Err((error, pending));
+        }
+        let mut answers: Vec<(String, Outcome)> = answers
+            .into_iter()
+            .map(|answer| (answer.handle, answer.outcome))
+            .collect();
+        Ok(match pending.state {
+            PendingState::Call { request, prepared } => {
+                let (_, outcome) = answers.remove(0);
+                let dispatched = self.core.finish(*prepared, outcome).await;
+                let response = response(dispatched);
+                Reply::Done(match *request {
+                    Some(request) => self.core.encode(&request, &response),
+                    None => direct_answer(&self.core, &response),
+                })
+            }
+            PendingState::Program { request, suspended } => {
+                let end = self.core.resume_program(*suspended, answers).await;
+                match program_end(request.clone(), end) {
+                    Ok(response) => Reply::Done(self.core.encode(&request, &response)),
+                    Err(pending) => Reply::Pending(pending),
+                }
+            }
+        })
+    }
+
+    async fn answer(
+        &self,
+        request: Request,
+        id: CallId,
+        progress: Option<Arc<dyn ProgressSink>>,
+    ) -> Reply {
+        match self.respond(request.clone(), id, progress).await {
+            Ok(response) => Reply::Done(self.core.encode(&request, &response)),
+            Err(pending) => Reply::Pending(pending),
+        }
+    }
+
+    async fn respond(
+        &self,
+        request: Request,
+        id: CallId,
+        progress: Option<Arc<dyn ProgressSink>>,
+    ) -> Result<Response, Box<Pending>> {
+        let core = &self.core;
+        match request {
+            Request::Search {
+                ref queries,
+                explain,
+                ..
+            } => Ok(core.search(queries, explain).await),
+            Request::Describe(ref ids) => Ok(core.describe(ids)),
+            Request::Call(ref call) => {
+                let origin = Origin {
+                    id,
+                    parent: None,
+                    progress,
+                    pause: None,
+                };
+                match core.call(call.clone(), origin).await {
+                    Dispatched::Client(prepared) => {
+                        let request = Box::new(Some(request));
+                        Err(Box::new(Pending {
+                            state: PendingState::Call { request, prepared },
+                        }))
+                    }
+                    dispatched => Ok(response(dispatched)),
+                }
+            }
+            Request::Run { ref code } => {
+                let end = core.start_program(code.clone(), id).await;
+                program_end(request, end)
+            }
+            _ => Ok(Response::Failed(Box::new(Failure::input(
+                "This request is not known here.",
+            )))),
+        }
+    }
+
+    /// A call of a tool by name, shown or hidden: the arguments are the tool's own.
+    async fn call_named(&self, tool: String, call: ModelCall, id: CallId) -> Reply {
+        let args = match read::object(&call.arguments) {
+            Ok(args) => args,
+            Err(failure) => return Reply::Done(self.core.failure(failure)),
+        };
+        let origin = Origin {
+            id,
+            parent: None,
+            progress: call.progress,
+            pause: None,
+        };
+        match self.core.call(CallRequest::new(tool, args), origin).await {
+            Dispatched::Client(prepared) => {
+                let request = Box::new(None);
+                let state = PendingState::Call { request, prepared };
+                Reply::Pending(Box::new(Pending { state }))
+            }
+            dispatched => Reply::Done(direct_answer(&self.core, &response(dispatched))),
+        }
+    }
+}
+
+impl Core {
+    fn next_call(&self) -> CallId {
+        CallId::outer(self.calls.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    pub(crate) fn with_decoding<T>(&self, with: impl FnOnce(&Decoding<'_>) -> T) -> T {
+        let is_tool = |text: &str| self.find(text).is_ok();
+        let (names, limits) = (&self.shared.options.names, &self.shared.options.search);
+        with(&Decoding {
+            names,
+            limits,
+            is_tool: &is_tool,
+        })
+    }
+
+    fn encode(&self, request: &Request, response: &Response) -> Rendered {
+        self.with_decoding(|decoding| self.plan.mode.encode(request, response, decoding))
+    }
+
+    /// A failure in the words of this surface.
+    fn failure(&self, failure: Failure) -> Rendered {
+        let request = Request::Describe(Vec::new());
+        self.encode(&request, &Response::Failed(Box::new(failure)))
+    }
+
+    /// A hidden tool that the model called by its own name.
+    fn hidden(&self, name: &str) -> Result<ToolId, Failure> {
+        let tool = self.find(name)?;
+        if self.shared.options.hidden_calls || self.plan.mode.name() == "directory" {
+            return Ok(tool.id.clone());
+        }
+        let detail = format!(
+            "`{}` is not declared and cannot be called by its name.",
+            tool.id
+        );
+        Err(Failure::new(FailureCode::HiddenTool, detail).about(&tool.id))
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        self.record(Event::Closed);
+        self.shared.plans.closed();
+    }
+}
+
+fn response(dispatched: Dispatched) -> Response {
+    match dispatched {
+        Dispatched::Done(reply) => Response::Call(reply),
+        Dispatched::Failed(failure) => Response::Failed(failure),
+        Dispatched::Client(prepared) => {
+            let detail = format!("`{}` is run by the client.", prepared.tool.id);
+            Response::Failed(Box::new(Failure::new(FailureCode::Unavailable, detail)))
+        }
+    }
+}
+
+/// The answer to a call of a visible tool: the tool's own result.
+fn direct_answer(core: &Core, response: &Response) -> Rendered {
+    match response {
+        Response::Call(reply) => render::call(reply),
+        Response::Failed(failure) => core.failure(Failure::clone(failure)),
+        _ => core.failure(Failure::new(
+            FailureCode::Internal,
+            "The call gave no result.",
+        )),
+    }
+}
+
+fn program_end(request: Request, end: RunEnd) -> Result<Response, Box<Pending>> {
+    match end {
+        RunEnd::Done(reply) => Ok(Response::Run(reply)),
+        RunEnd::Waiting(suspended) => Err(Box::new(Pending {
+            state: PendingState::Program { request, suspended },
+        })),
+    }
+}
+
+fn fits(pending: &Pending, answers: &[ClientAnswer]) -> Result<(), ResumeError> {
+    let waiting: Vec<String> = pending
+        .calls()
+        .into_iter()
+        .map(|call| call.handle)
+        .collect();
+    if let Some(answer) = answers
+        .iter()
+        .find(|answer| !waiting.contains(&answer.handle))
+    {
+        return Err(ResumeError::Unknown(answer.handle.clone()));
+    }
+    let answered = |handle: &&String| answers.iter().any(|answer| answer.handle == **handle);
+    match waiting.iter().find(|handle| !answered(handle)) {
+        Some(handle) => Err(ResumeError::Missing(handle.clone())),
+        None => Ok(()),
+    }
+}
