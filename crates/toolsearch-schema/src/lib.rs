@@ -5,6 +5,7 @@
 //! and arguments are taken as hostile: every walk has a node budget and a depth, cycles are cut, and
 //! nothing here panics on what a server or a model may send.
 
+pub mod arguments;
 pub mod names;
 pub mod provider;
 pub mod signature;

@@ -95,11 +95,6 @@ impl Kinds {
         self.0 & kind as u8 != 0
     }
 
-    /// Whether every kind of the set is one of `kinds`, and there is one.
-    pub(crate) fn only(self, kinds: &[Kind]) -> bool {
-        self != Self::NONE && self.0 & !kinds.iter().fold(0, |set, kind| set | *kind as u8) == 0
-    }
-
     fn with(self, kind: Kind) -> Self {
         // A schema that takes numbers takes integers.
         let integer = if kind == Kind::Number {

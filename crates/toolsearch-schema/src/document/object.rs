@@ -35,6 +35,8 @@ pub(crate) enum Rest<'a> {
 pub(crate) struct ObjectView<'a> {
     /// Every property with the different schemas that it is given.
     pub(crate) properties: BTreeMap<&'a str, Vec<&'a Value>>,
+    /// Those of the definitions that hold in any case, whichever alternative does.
+    pub(crate) certain: BTreeMap<&'a str, Vec<&'a Value>>,
     /// Names that every fitting object has.
     pub(crate) required: BTreeSet<&'a str>,
     /// What is said about other names.
@@ -145,6 +147,14 @@ impl<'a> Collector<'a> {
     /// Joins a part that holds as well.
     fn narrow(&self, part: ObjectView<'a>, view: &mut ObjectView<'a>) {
         view.require(part.required.iter().copied());
+        for (name, schemas) in &part.certain {
+            let known = view.certain.entry(name).or_default();
+            known.extend(
+                schemas
+                    .iter()
+                    .take(MAX_DEFINITIONS.saturating_sub(known.len())),
+            );
+        }
         if matches!(view.rest, Rest::Open) {
             view.rest = part.rest;
         }
@@ -195,6 +205,7 @@ fn own_members<'a>(members: &'a Map<String, Value>, view: &mut ObjectView<'a>) {
                 view.require([name.as_str()]);
             }
             view.define(name, schema);
+            view.certain.insert(name, vec![schema]);
         }
     }
     if let Some(required) = members.get("required") {
