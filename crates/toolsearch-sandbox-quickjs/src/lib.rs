@@ -1,1 +1,78 @@
-//! The embedded JavaScript engine.
+//! The embedded JavaScript engine: a [`Guest`](toolsearch_sandbox::Guest) on QuickJS.
+//!
+//! Lives in a child process, on one thread. The program gets the language, the bridge objects of
+//! `prelude.js` and nothing of the machine: no module loader, no files, no network, no processes. What
+//! does not live here: the process and its walls, the protocol, the journal, the wall clock.
+//!
+//! * `source` reads what models write around a program: fences, `export default`, a lone function.
+//! * `vm` is the runtime with the prelude loaded; `drive` runs one program in it.
+//! * `diagnose` turns the engine's errors into ones that name the model's line and the way out.
+
+mod diagnose;
+mod drive;
+mod mask;
+mod source;
+mod vm;
+
+use std::fmt;
+
+use toolsearch_sandbox::{
+    Bridge, ErrorCode, Guest, GuestOutcome, GuestProgram, Limits, RunError, StopFlag,
+};
+
+pub use source::{Normalized, normalize};
+
+/// The name this engine goes by.
+pub const NAME: &str = "quickjs";
+
+/// A QuickJS runtime for one program.
+#[derive(Default)]
+pub struct QuickJs {
+    vm: Option<vm::Vm>,
+}
+
+impl QuickJs {
+    /// A runtime that is not loaded yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl fmt::Debug for QuickJs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QuickJs")
+            .field("loaded", &self.vm.is_some())
+            .finish()
+    }
+}
+
+impl Guest for QuickJs {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn prepare(&mut self) -> Result<(), String> {
+        self.vm = Some(vm::Vm::load().map_err(|error| format!("cannot load QuickJS: {error}"))?);
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        program: &GuestProgram,
+        limits: &Limits,
+        stop: &StopFlag,
+        bridge: Box<dyn Bridge>,
+    ) -> GuestOutcome {
+        match self.vm.take() {
+            Some(vm) => drive::run(vm, program, limits, stop, bridge),
+            None => GuestOutcome::Failed(RunError::new(
+                ErrorCode::EngineUnavailable,
+                "the engine was not prepared, or has run its program",
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

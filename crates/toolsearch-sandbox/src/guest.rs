@@ -29,13 +29,13 @@ pub trait Guest {
     /// The guest numbers its calls from 0 without gaps, keeps at most
     /// [`Limits::in_flight`] of them unanswered, takes answers one at a time and only when it has nothing
     /// else to do, and looks at `stop` often. All calls it sent are answered before it returns, except
-    /// when it was stopped.
+    /// when it was stopped. It drops the bridge before it returns.
     fn run(
         &mut self,
         program: &GuestProgram,
         limits: &Limits,
         stop: &StopFlag,
-        bridge: &mut dyn Bridge,
+        bridge: Box<dyn Bridge>,
     ) -> GuestOutcome;
 }
 

@@ -43,7 +43,7 @@ fn the_traits_are_objects_and_pointers_forward() {
         report.error().map(|e| e.code.as_str()),
         Some("engine_unavailable")
     );
-    fn bridge(_: &mut dyn Bridge, _: &mut dyn Guest) {}
+    fn bridge(_: Box<dyn Bridge>, _: &mut dyn Guest) {}
     let _ = bridge;
 }
 

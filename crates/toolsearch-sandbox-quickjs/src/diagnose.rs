@@ -1,0 +1,181 @@
+//! Turns what the engine threw into an error that a model can act on: the line of its own text, quoted,
+//! and what to do instead. Heuristics here only add words to a run that has failed already; they never
+//! refuse a program.
+
+use std::fmt;
+
+use serde::Deserialize;
+use toolsearch_sandbox::{ErrorCode, RunError};
+
+use crate::{mask::Mask, source::Normalized};
+
+mod habits;
+
+/// The name of the program in stack traces.
+pub(crate) const FILE: &str = "program.js";
+
+/// Most characters of a quoted line.
+const EXCERPT: usize = 160;
+
+/// A thrown value as the prelude tells it.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Thrown {
+    pub(crate) name: String,
+    pub(crate) message: String,
+    #[serde(default)]
+    pub(crate) stack: String,
+    /// The code that the host gave it, if it came from there.
+    #[serde(default)]
+    pub(crate) code: String,
+    /// The text did not parse; nothing ran.
+    #[serde(skip)]
+    pub(crate) parsing: bool,
+}
+
+impl fmt::Display for Thrown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let message: String = self.message.chars().take(200).collect();
+        write!(f, "{}: {message}", self.name)
+    }
+}
+
+/// Whether a script failed only because it is the body of a function.
+pub(crate) fn is_about_return(thrown: &Thrown) -> bool {
+    thrown.message.contains("return not in a function")
+}
+
+/// The error of a run. `shift` columns stood before the first line.
+pub(crate) fn read(thrown: &Thrown, source: &Normalized, shift: usize) -> RunError {
+    let place = place(&thrown.stack, shift);
+    let mut error = RunError::new(code(thrown, &source.original), thrown.message.clone());
+    error.name.clone_from(&thrown.name);
+    if let Some((line, column)) = place {
+        error.line = Some(line);
+        error.column = column;
+        error.excerpt = excerpt(&source.original, line);
+    }
+    match error.code {
+        ErrorCode::SyntaxError => syntax(&mut error, source),
+        ErrorCode::GuestError => runtime(&mut error, source),
+        ErrorCode::OutOfMemory => {
+            error.name = "OutOfMemoryError".into();
+            error.message = "the program ran out of memory".into();
+            error.hint = Some("keep less at a time; return only what is needed".into());
+        }
+        _ => {}
+    }
+    error
+}
+
+fn code(thrown: &Thrown, source: &str) -> ErrorCode {
+    if !thrown.code.is_empty() {
+        return ErrorCode::parse(&thrown.code);
+    }
+    match thrown.name.as_str() {
+        "SyntaxError" if thrown.parsing => ErrorCode::SyntaxError,
+        "InternalError" if thrown.message.contains("out of memory") => ErrorCode::OutOfMemory,
+        // With no memory left to make an error of, the engine throws `null`. A program that throws it
+        // says so.
+        _ if thrown.message == "null"
+            && thrown.stack.is_empty()
+            && !["throw", "reject"].iter().any(|word| source.contains(word)) =>
+        {
+            ErrorCode::OutOfMemory
+        }
+        _ => ErrorCode::GuestError,
+    }
+}
+
+/// Line and column of the first frame in the program.
+fn place(stack: &str, shift: usize) -> Option<(u32, Option<u32>)> {
+    let start = stack.find(FILE)? + FILE.len();
+    let mut numbers = stack[start..]
+        .strip_prefix(':')?
+        .split(|c: char| !c.is_ascii_digit());
+    let line: u32 = numbers.next()?.parse().ok()?;
+    let column: Option<u32> = numbers.next().and_then(|text| text.parse().ok());
+    let shift = if line == 1 {
+        u32::try_from(shift).unwrap_or(0)
+    } else {
+        0
+    };
+    Some((
+        line.max(1),
+        column.map(|column| column.saturating_sub(shift).max(1)),
+    ))
+}
+
+fn excerpt(text: &str, line: u32) -> Option<String> {
+    let line = text.lines().nth(line as usize - 1)?.trim();
+    let quoted: String = line
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(EXCERPT)
+        .collect();
+    (!quoted.is_empty()).then_some(quoted)
+}
+
+fn syntax(error: &mut RunError, source: &Normalized) {
+    let text = &source.original;
+    let code = Mask::new(text).code_only(text);
+    if let Some(line) = error.line {
+        // A missing bracket is noticed after the end of the text.
+        let last = u32::try_from(text.lines().count())
+            .unwrap_or(u32::MAX)
+            .max(1);
+        if line > last {
+            error.line = Some(last);
+            error.column = None;
+            error.excerpt = excerpt(text, last);
+        }
+    }
+    let line = error.line.map_or(0, |line| line as usize - 1);
+    let (whole, bare) = (
+        text.lines().nth(line).unwrap_or(""),
+        code.lines().nth(line).unwrap_or(""),
+    );
+    if habits::is_shell(text) {
+        shell(error);
+    } else if let Some(word) = habits::module_word(&code) {
+        error.message = format!("`{word}` is not available here: {}", error.message);
+        error.hint = Some(habits::NO_MODULES.into());
+    } else if whole.contains(['“', '”', '‘', '’']) {
+        error.hint = Some("replace curly quotes by straight ones (\" or ')".into());
+    } else if habits::has_entities(whole) {
+        error.hint = Some("write HTML entities such as &lt; and &amp; as plain characters".into());
+    } else if habits::awaits_outside_async(bare) {
+        error.hint =
+            Some("`await` needs an async function around it: write `async (x) => …`".into());
+    } else if habits::is_typescript(bare) {
+        error.hint = Some("this looks like TypeScript: write plain JavaScript, no types".into());
+    } else if whole.trim_start().starts_with("```") {
+        error.hint = Some("send the program alone, without Markdown".into());
+    }
+}
+
+fn runtime(error: &mut RunError, source: &Normalized) {
+    if error.name == "ReferenceError" {
+        let missing = error.message.strip_suffix(" is not defined").unwrap_or("");
+        let missing = missing.trim_matches('\'').to_owned();
+        if habits::is_shell_word(&source.original, &missing) {
+            shell(error);
+        } else if error.message.contains("could not load module") {
+            error.message = format!("`import` is not available here: {}", error.message);
+            error.hint = Some(habits::NO_MODULES.into());
+        } else {
+            error.hint = habits::missing(&missing).map(str::to_owned);
+        }
+    } else if error.name == "TypeError" && error.message.contains("not a function") {
+        error.hint = error.excerpt.as_deref().and_then(habits::unknown_helper);
+    }
+}
+
+fn shell(error: &mut RunError) {
+    error.code = ErrorCode::SyntaxError;
+    error.name = "SyntaxError".into();
+    error.message = "this takes a JavaScript program, not a shell command".into();
+    error.hint = Some("to run a command, find a tool with tools.search(\"run a command\")".into());
+}
+
+#[cfg(test)]
+mod tests;
