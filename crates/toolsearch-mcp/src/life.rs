@@ -112,7 +112,11 @@ impl Keeper {
     /// The same without waiting.
     pub(crate) fn abandon(&self) {
         self.closed.store(true, Ordering::SeqCst);
-        let starter = self.starter.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let starter = self
+            .starter
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(starter) = starter {
             starter.abort();
         }
@@ -154,7 +158,11 @@ impl Keeper {
             return Phase::Starting(Instant::now());
         }
         let reason = connection.remote().notes.obituary();
-        Phase::Failed(Failure { reason, next: Instant::now() + pause(failures), retrying: false })
+        Phase::Failed(Failure {
+            reason,
+            next: Instant::now() + pause(failures),
+            retrying: false,
+        })
     }
 
     fn start(self: &Arc<Self>) {
@@ -183,7 +191,11 @@ impl Keeper {
             let pause = pause(failures);
             let retrying = error.is_passing() && retry < MAX_RETRIES;
             let next = Instant::now() + pause;
-            self.settle(Phase::Failed(Failure { reason, next, retrying }));
+            self.settle(Phase::Failed(Failure {
+                reason,
+                next,
+                retrying,
+            }));
             if !retrying {
                 return;
             }
@@ -204,8 +216,12 @@ impl Keeper {
                 }
                 Err(error) => error,
             };
-            let StartError::Refused { supported, .. } = &error else { return Err(error) };
-            let Some(next) = attempt.next(supported, modern) else { return Err(error) };
+            let StartError::Refused { supported, .. } = &error else {
+                return Err(error);
+            };
+            let Some(next) = attempt.next(supported, modern) else {
+                return Err(error);
+            };
             // Two processes of one server at a time could be in each other's way.
             if let Some(remote) = self.shared.remote() {
                 remote.reaches(Life::Gone, stdio::LONGEST_END).await;
@@ -215,7 +231,11 @@ impl Keeper {
     }
 
     fn first_attempt(&self) -> Attempt {
-        let known = self.greeting.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = self
+            .greeting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         known.unwrap_or_else(|| match self.shared.spec.protocol {
             Protocol::Auto | Protocol::Legacy => Attempt::initialize(),
             Protocol::Modern => Attempt::Discover,
@@ -246,5 +266,7 @@ impl Failure {
 
 fn pause(failures: u32) -> Duration {
     let doublings = failures.saturating_sub(1).min(10);
-    FIRST_PAUSE.saturating_mul(1 << doublings).min(LONGEST_PAUSE)
+    FIRST_PAUSE
+        .saturating_mul(1 << doublings)
+        .min(LONGEST_PAUSE)
 }

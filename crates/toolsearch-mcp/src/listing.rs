@@ -101,7 +101,9 @@ impl<'a> Collector<'a> {
             return None;
         }
         if self.cursors.len() + 1 == MAX_PAGES {
-            self.warn(format!("more than {MAX_PAGES} pages of tools; the list ends here"));
+            self.warn(format!(
+                "more than {MAX_PAGES} pages of tools; the list ends here"
+            ));
             return None;
         }
         self.cursors.push(next.clone());
@@ -121,8 +123,18 @@ impl<'a> Collector<'a> {
     pub(crate) fn finish(self) -> ToolList {
         let hashes: Vec<Fingerprint> = self.tools.iter().map(|tool| tool.fingerprint()).collect();
         let fingerprint = Fingerprint::over(hashes.iter().map(|hash| hash.as_str().as_bytes()));
-        let Self { tools, rejected, warnings, .. } = self;
-        ToolList { tools, rejected, warnings, fingerprint }
+        let Self {
+            tools,
+            rejected,
+            warnings,
+            ..
+        } = self;
+        ToolList {
+            tools,
+            rejected,
+            warnings,
+            fingerprint,
+        }
     }
 
     /// Takes one tool; false when the list has become too long.
@@ -131,15 +143,25 @@ impl<'a> Collector<'a> {
         let text = tool.to_string();
         self.bytes += text.len();
         if self.count > MAX_TOOLS || self.bytes > MAX_LIST_BYTES {
-            self.warn(format!("the list ends after {} tools: it is too long", self.count - 1));
+            self.warn(format!(
+                "the list ends after {} tools: it is too long",
+                self.count - 1
+            ));
             return false;
         }
-        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let name = tool
+            .get("name")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
         if !name.is_empty() && (!self.spec.tools.accepts(&name) || is_for_apps_only(&tool)) {
             return true;
         }
         if text.len() > MAX_TOOL_BYTES {
-            self.reject(&name, format!("the definition is larger than {MAX_TOOL_BYTES} bytes"));
+            self.reject(
+                &name,
+                format!("the definition is larger than {MAX_TOOL_BYTES} bytes"),
+            );
             return true;
         }
         let hash = Fingerprint::over([text.as_bytes()]);
@@ -157,7 +179,8 @@ impl<'a> Collector<'a> {
                 self.warn(format!("the tool `{name}` came twice"));
             } else {
                 let reason = RejectedReason::DuplicateId(tool.id);
-                self.rejected.push(Rejected::new(&self.spec.name, &name, reason));
+                self.rejected
+                    .push(Rejected::new(&self.spec.name, &name, reason));
             }
             return;
         }
@@ -171,7 +194,8 @@ impl<'a> Collector<'a> {
             name => name,
         };
         let reason = RejectedReason::Unreadable(reason);
-        self.rejected.push(Rejected::new(&self.spec.name, &name, reason));
+        self.rejected
+            .push(Rejected::new(&self.spec.name, &name, reason));
     }
 
     fn printable(&self, name: &str) -> String {
@@ -184,22 +208,22 @@ fn descriptor(spec: &ServerSpec, tool: Value) -> Result<ToolDescriptor, String> 
     let Value::Object(mut tool) = tool else {
         return Err("the definition is no object".to_owned());
     };
-    let Some(Value::String(name)) = tool.remove("name") else {
+    let Some(Value::String(name)) = tool.shift_remove("name") else {
         return Err("the name is missing or no text".to_owned());
     };
     if name.len() > MAX_NAME_BYTES {
         return Err(format!("the name is longer than {MAX_NAME_BYTES} bytes"));
     }
-    let schema = input_schema(tool.remove("inputSchema"))?;
+    let schema = input_schema(tool.shift_remove("inputSchema"))?;
     let mut read = ToolDescriptor::new(Source::Mcp, &spec.name, &name, schema)
         .map_err(|error| error.to_string())?;
-    let hints = match tool.remove("annotations") {
+    let hints = match tool.shift_remove("annotations") {
         Some(Value::Object(hints)) => hints,
         _ => Map::new(),
     };
-    read.title = text(tool.remove("title")).or_else(|| text(hints.get("title").cloned()));
-    read.description = text(tool.remove("description")).unwrap_or_default();
-    read.output_schema = match tool.remove("outputSchema") {
+    read.title = text(tool.shift_remove("title")).or_else(|| text(hints.get("title").cloned()));
+    read.description = text(tool.shift_remove("description")).unwrap_or_default();
+    read.output_schema = match tool.shift_remove("outputSchema") {
         Some(schema @ Value::Object(_)) => Some(Arc::new(schema)),
         _ => None,
     };
@@ -216,7 +240,9 @@ fn input_schema(schema: Option<Value>) -> Result<Value, String> {
         None | Some(Value::Null) => Ok(json!({ "type": "object", "properties": {} })),
         Some(Value::Bool(true)) => Ok(json!({ "type": "object" })),
         Some(schema @ Value::Object(_)) => Ok(schema),
-        Some(Value::Bool(false)) => Err("inputSchema is `false`: no call could be right".to_owned()),
+        Some(Value::Bool(false)) => {
+            Err("inputSchema is `false`: no call could be right".to_owned())
+        }
         Some(_) => Err("inputSchema is no JSON Schema: it must be an object".to_owned()),
     }
 }
@@ -233,7 +259,9 @@ fn annotations(hints: &Map<String, Value>) -> Annotations {
 
 /// Whether a tool is meant for the user interface of an MCP app and not for models.
 fn is_for_apps_only(tool: &Value) -> bool {
-    let visibility = tool.pointer("/_meta/ui/visibility").and_then(Value::as_array);
+    let visibility = tool
+        .pointer("/_meta/ui/visibility")
+        .and_then(Value::as_array);
     visibility.is_some_and(|who| {
         let has = |name: &str| who.iter().any(|one| one.as_str() == Some(name));
         has("app") && !has("model")
@@ -246,4 +274,3 @@ fn text(value: Option<Value>) -> Option<String> {
         _ => None,
     }
 }
-

@@ -31,7 +31,10 @@ pub(crate) struct Kept {
 
 impl Notes {
     pub(crate) fn new(redactor: Redactor) -> Self {
-        Self { redactor, kept: Mutex::default() }
+        Self {
+            redactor,
+            kept: Mutex::default(),
+        }
     }
 
     pub(crate) fn snapshot(&self) -> Kept {
@@ -120,5 +123,7 @@ fn describe(status: ExitStatus) -> String {
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return format!("exited (signal {signal})");
     }
-    status.code().map_or_else(|| "exited".to_owned(), |code| format!("exited ({code})"))
+    status
+        .code()
+        .map_or_else(|| "exited".to_owned(), |code| format!("exited ({code})"))
 }

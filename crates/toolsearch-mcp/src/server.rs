@@ -39,7 +39,9 @@ impl McpServer {
     /// A server that is not running yet.
     #[must_use]
     pub fn new(spec: ServerSpec) -> Arc<Self> {
-        Arc::new(Self { keeper: Arc::new(Keeper::new(Shared::new(spec))) })
+        Arc::new(Self {
+            keeper: Arc::new(Keeper::new(Shared::new(spec))),
+        })
     }
 
     /// The settings.
@@ -64,10 +66,12 @@ impl McpServer {
         };
         match connection.tools(deadline).await {
             Some(Ok(list)) => {
-                let mut listing =
-                    Listing::new(Source::Mcp, &self.spec().name, list.tools.clone());
+                let mut listing = Listing::new(Source::Mcp, &self.spec().name, list.tools.clone());
                 listing.rejected.clone_from(&list.rejected);
-                listing.description = connection.info().map(|info| describe(&info)).unwrap_or_default();
+                listing.description = connection
+                    .info()
+                    .map(|info| describe(&info))
+                    .unwrap_or_default();
                 listing
             }
             Some(Err(reason)) => self.outage(OutageKind::Failed, &reason),
@@ -89,7 +93,9 @@ impl McpServer {
     #[must_use]
     pub fn status(&self) -> ServerStatus {
         let shared = &self.keeper.shared;
-        let kept = shared.remote().map_or_else(Kept::default, |remote| remote.notes.snapshot());
+        let kept = shared
+            .remote()
+            .map_or_else(Kept::default, |remote| remote.notes.snapshot());
         let list = shared.list();
         let mut status = ServerStatus {
             name: shared.spec.name.clone(),
@@ -150,12 +156,18 @@ impl McpServer {
 
     fn unavailable(&self, reason: &str) -> InvokeError {
         let reason = clip(reason, MAX_REASON_CHARS);
-        InvokeError::Unavailable { owner: self.spec().name.clone(), reason }
+        InvokeError::Unavailable {
+            owner: self.spec().name.clone(),
+            reason,
+        }
     }
 
     fn refused(&self, reason: &str) -> InvokeError {
         let reason = clip(reason, MAX_REASON_CHARS);
-        InvokeError::Refused { owner: self.spec().name.clone(), reason }
+        InvokeError::Refused {
+            owner: self.spec().name.clone(),
+            reason,
+        }
     }
 
     /// What an error answer to a call means.
@@ -189,7 +201,8 @@ impl Provider for McpServer {
 
     async fn list(&self) -> Listing {
         let spec = self.spec();
-        self.list_within(spec.start_timeout + spec.list_timeout + LIST_SLACK).await
+        self.list_within(spec.start_timeout + spec.list_timeout + LIST_SLACK)
+            .await
     }
 }
 
@@ -198,9 +211,13 @@ impl Invoker for McpServer {
     async fn invoke(&self, call: Invocation) -> Result<Outcome, InvokeError> {
         let spec = self.spec();
         if !spec.tools.accepts(&call.tool.name) {
-            return Err(InvokeError::Gone { owner: spec.name.clone() });
+            return Err(InvokeError::Gone {
+                owner: spec.name.clone(),
+            });
         }
-        let limit = spec.call_timeout.map_or(call.timeout, |limit| limit.min(call.timeout));
+        let limit = spec
+            .call_timeout
+            .map_or(call.timeout, |limit| limit.min(call.timeout));
         let deadline = Instant::now() + limit;
         let connection = match self.keeper.connection(deadline).await {
             Ok(connection) => connection,
@@ -210,7 +227,10 @@ impl Invoker for McpServer {
             }
             Err(Down::Failed(reason)) => return Err(self.unavailable(&reason)),
         };
-        match connection.call(&call.tool.name, call.args, call.progress, deadline).await {
+        match connection
+            .call(&call.tool.name, call.args, call.progress, deadline)
+            .await
+        {
             Ok(result) => Ok(Outcome::from_result_json(result)),
             Err(CallError::Answered(error)) => Err(self.answered(&error)),
             Err(CallError::Ended(reason)) => {
@@ -233,10 +253,16 @@ impl Drop for McpServer {
 
 /// What a server says about itself: instructions first, then what it calls itself.
 fn describe(info: &ServerPeerInfo) -> String {
-    let instructions = info.instructions.clone().filter(|text| !text.trim().is_empty());
+    let instructions = info
+        .instructions
+        .clone()
+        .filter(|text| !text.trim().is_empty());
     let text = instructions.or_else(|| {
         let software = info.server_info.as_ref()?;
-        software.description.clone().or_else(|| software.title.clone())
+        software
+            .description
+            .clone()
+            .or_else(|| software.title.clone())
     });
     clip(text.unwrap_or_default().trim(), MAX_DESCRIPTION_CHARS)
 }

@@ -52,7 +52,9 @@ impl Shared {
     /// Keeps a complete list; tells whoever listens when it differs from the one before.
     pub(crate) fn publish(&self, list: Arc<ToolList>) {
         let mut kept = lock(&self.list);
-        let same = kept.as_ref().is_some_and(|old| old.fingerprint == list.fingerprint);
+        let same = kept
+            .as_ref()
+            .is_some_and(|old| old.fingerprint == list.fingerprint);
         *kept = Some(list);
         drop(kept);
         if !same {

@@ -200,7 +200,11 @@ impl ServerSpec {
     /// Every value that must not show.
     pub(crate) fn hidden_values(&self) -> impl Iterator<Item = &str> {
         let Endpoint::Stdio(command) = &self.endpoint;
-        command.env.values().chain(&self.secrets).map(Secret::expose)
+        command
+            .env
+            .values()
+            .chain(&self.secrets)
+            .map(Secret::expose)
     }
 }
 
@@ -221,7 +225,9 @@ fn matches(pattern: &str, text: &str) -> bool {
                 t += 1;
             }
             _ => {
-                let Some((after, from)) = star else { return false };
+                let Some((after, from)) = star else {
+                    return false;
+                };
                 star = Some((after, from + 1));
                 p = after;
                 t = from + 1;

@@ -8,9 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::ClientHandler;
-use rmcp::model::{
-    ClientCapabilities, ClientConfig, ErrorData, Implementation, ProtocolVersion,
-};
+use rmcp::model::{ClientCapabilities, ClientConfig, ErrorData, Implementation, ProtocolVersion};
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, RoleClient, RunningService,
     serve_client_with_lifecycle,
@@ -46,14 +44,25 @@ pub(crate) enum StartError {
     #[error("{0}")]
     Died(String),
     #[error("no answer to {request} within {} ms{evidence}", waited.as_millis())]
-    Silent { request: &'static str, waited: Duration, evidence: String },
+    Silent {
+        request: &'static str,
+        waited: Duration,
+        evidence: String,
+    },
     /// Answered with an error, with the versions that the server named.
     #[error("{request} was refused: {reason}")]
-    Refused { request: &'static str, reason: String, supported: Vec<ProtocolVersion> },
+    Refused {
+        request: &'static str,
+        reason: String,
+        supported: Vec<ProtocolVersion>,
+    },
     #[error("the server speaks MCP {theirs}, this client speaks {ours}")]
     Version { theirs: String, ours: String },
     #[error("the answer to {request} is no MCP: {reason}")]
-    Nonsense { request: &'static str, reason: String },
+    Nonsense {
+        request: &'static str,
+        reason: String,
+    },
 }
 
 impl StartError {
@@ -96,11 +105,18 @@ impl Attempt {
 
     /// After this attempt was refused by a server that named `supported`: what else to try.
     pub(crate) fn next(&self, supported: &[ProtocolVersion], modern: bool) -> Option<Self> {
-        let Self::Initialize(offered) = self else { return None };
+        let Self::Initialize(offered) = self else {
+            return None;
+        };
         let older = ProtocolVersion::known_up_to(offered).iter().rev();
         let older = older.filter(|version| *version != offered);
-        let named = older.into_iter().find(|version| supported.contains(version)).cloned();
-        named.map(Self::Initialize).or_else(|| modern.then_some(Self::Discover))
+        let named = older
+            .into_iter()
+            .find(|version| supported.contains(version))
+            .cloned();
+        named
+            .map(Self::Initialize)
+            .or_else(|| modern.then_some(Self::Discover))
     }
 }
 
@@ -179,12 +195,17 @@ fn check_version(
     running: &RunningService<RoleClient, Client>,
     attempt: &Attempt,
 ) -> Result<(), StartError> {
-    let Some(info) = running.peer_info() else { return Ok(()) };
+    let Some(info) = running.peer_info() else {
+        return Ok(());
+    };
     if ProtocolVersion::KNOWN_VERSIONS.contains(&info.protocol_version) {
         return Ok(());
     }
     let theirs = crate::text::clip(info.protocol_version.as_str(), 40);
-    Err(StartError::Version { theirs, ours: attempt.ours() })
+    Err(StartError::Version {
+        theirs,
+        ours: attempt.ours(),
+    })
 }
 
 fn explain(error: ClientInitializeError, attempt: &Attempt, redactor: &Redactor) -> StartError {
@@ -195,11 +216,19 @@ fn explain(error: ClientInitializeError, attempt: &Attempt, redactor: &Redactor)
             supported: supported(&error),
             reason: redactor.line(&error.to_string(), MAX_REASON_CHARS),
         },
-        ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. } => {
-            let theirs: Vec<String> =
-                server_supported.iter().take(10).map(ToString::to_string).collect();
+        ClientInitializeError::NoCompatibleProtocolVersion {
+            server_supported, ..
+        } => {
+            let theirs: Vec<String> = server_supported
+                .iter()
+                .take(10)
+                .map(ToString::to_string)
+                .collect();
             let theirs = redactor.line(&theirs.join(", "), MAX_REASON_CHARS);
-            StartError::Version { theirs, ours: attempt.ours() }
+            StartError::Version {
+                theirs,
+                ours: attempt.ours(),
+            }
         }
         other => {
             let reason = redactor.line(&other.to_string(), MAX_REASON_CHARS);
@@ -211,6 +240,12 @@ fn explain(error: ClientInitializeError, attempt: &Attempt, redactor: &Redactor)
 /// The versions that a refusal names, in `data.supported`.
 fn supported(error: &ErrorData) -> Vec<ProtocolVersion> {
     let named = error.data.as_ref().and_then(|data| data.get("supported"));
-    let named = named.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    named.iter().filter_map(|version| serde_json::from_value(version.clone()).ok()).collect()
+    let named = named
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    named
+        .iter()
+        .filter_map(|version| serde_json::from_value(version.clone()).ok())
+        .collect()
 }

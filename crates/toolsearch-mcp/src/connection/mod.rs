@@ -69,10 +69,24 @@ impl Connection {
         let mut tasks = JoinSet::new();
         let peer = running.peer().clone();
         let (asked, notes) = (list_changes.subscribe(), remote.clone());
-        tasks.spawn(keep_listing(peer.clone(), Arc::clone(shared), asked, state, notes));
+        tasks.spawn(keep_listing(
+            peer.clone(),
+            Arc::clone(shared),
+            asked,
+            state,
+            notes,
+        ));
         tasks.spawn(follow_changes(peer, list_changes.clone()));
         let (opened, proven) = (Instant::now(), AtomicBool::new(false));
-        Self { running, remote, list_changes, listed, opened, proven, _tasks: tasks }
+        Self {
+            running,
+            remote,
+            list_changes,
+            listed,
+            opened,
+            proven,
+            _tasks: tasks,
+        }
     }
 
     /// What the server said about itself.
@@ -130,7 +144,9 @@ impl Connection {
         let result = self.request(request, deadline).await?;
         self.proven.store(true, Ordering::Relaxed);
         match result.get("resultType").and_then(Value::as_str) {
-            Some("input_required") => Err(CallError::Unsupported("wants further input from a user")),
+            Some("input_required") => {
+                Err(CallError::Unsupported("wants further input from a user"))
+            }
             Some("task") => Err(CallError::Unsupported("answers later, as a task")),
             _ => Ok(result),
         }
@@ -171,7 +187,8 @@ async fn send(
     peer: &Peer<RoleClient>,
     request: ClientRequest,
 ) -> Result<RequestHandle<RoleClient>, ServiceError> {
-    peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await
+    peer.send_cancellable_request(request, PeerRequestOptions::no_options())
+        .await
 }
 
 /// The JSON of an answer. [`crate::wire`] hands over everything but handshakes raw.
@@ -189,7 +206,9 @@ struct Unanswered {
 
 impl Unanswered {
     fn new(handle: &RequestHandle<RoleClient>) -> Self {
-        Self { request: Some((handle.peer.clone(), handle.id.clone())) }
+        Self {
+            request: Some((handle.peer.clone(), handle.id.clone())),
+        }
     }
 
     fn disarm(&mut self) {
@@ -199,7 +218,9 @@ impl Unanswered {
 
 impl Drop for Unanswered {
     fn drop(&mut self) {
-        let Some((peer, id)) = self.request.take() else { return };
+        let Some((peer, id)) = self.request.take() else {
+            return;
+        };
         let params = CancelledNotificationParam::new(Some(id), Some("no longer needed".to_owned()));
         let notification = CancelledNotification::new(params);
         let sent = tokio::task::unconstrained(peer.send_notification(notification.into()));

@@ -55,7 +55,10 @@ pub(super) async fn keep_listing(
         if let Ok(list) = &result {
             shared.publish(Arc::clone(list));
         }
-        state.send_replace(ListState { asked, result: Some(result) });
+        state.send_replace(ListState {
+            asked,
+            result: Some(result),
+        });
         if changes.changed().await.is_err() {
             return;
         }
@@ -71,7 +74,9 @@ async fn all_pages(peer: &Peer<RoleClient>, shared: &Shared) -> Result<ToolList,
             Ok(page) => page,
             Err(ServiceError::McpError(error)) if collector.has_pages() => {
                 let error = shared.redactor.line(&error.to_string(), MAX_REASON_CHARS);
-                collector.warn(format!("a later page was refused, its tools are missing: {error}"));
+                collector.warn(format!(
+                    "a later page was refused, its tools are missing: {error}"
+                ));
                 break;
             }
             Err(ServiceError::McpError(error)) if error.code == ErrorCode::METHOD_NOT_FOUND => {
@@ -91,9 +96,9 @@ async fn all_pages(peer: &Peer<RoleClient>, shared: &Shared) -> Result<ToolList,
 async fn page(peer: &Peer<RoleClient>, cursor: Option<String>) -> Result<Value, ServiceError> {
     let request = match cursor {
         None => ListToolsRequest::default(),
-        Some(cursor) => {
-            ListToolsRequest::with_param(PaginatedRequestParams::default().with_cursor(Some(cursor)))
-        }
+        Some(cursor) => ListToolsRequest::with_param(
+            PaginatedRequestParams::default().with_cursor(Some(cursor)),
+        ),
     };
     let handle = send(peer, ClientRequest::ListToolsRequest(request)).await?;
     handle.await_response().await.map(raw)
@@ -127,7 +132,9 @@ pub(super) async fn follow_changes(peer: Peer<RoleClient>, list_changes: watch::
         let params = SubscriptionsListenRequestParams::new(filter);
         let request = SubscriptionsListenRequest::new(params);
         let request = ClientRequest::SubscriptionsListenRequest(request);
-        let Ok(handle) = send(&peer, request).await else { return };
+        let Ok(handle) = send(&peer, request).await else {
+            return;
+        };
         // The answer is the end of the subscription.
         if handle.await_response().await.is_err() {
             return;

@@ -20,7 +20,9 @@ impl Group {
     /// The group that the process `leader` was started in as its first member.
     #[cfg(unix)]
     pub(super) fn of(leader: Option<u32>) -> Self {
-        let leader = leader.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+        let leader = leader
+            .and_then(|pid| i32::try_from(pid).ok())
+            .and_then(Pid::from_raw);
         Self { leader }
     }
 
@@ -43,7 +45,10 @@ impl Group {
     }
 
     /// Ends what the dead leader left behind: asks, waits at most `grace`, kills.
-    #[cfg_attr(not(unix), expect(clippy::unused_async, reason = "there is no group to wait for"))]
+    #[cfg_attr(
+        not(unix),
+        expect(clippy::unused_async, reason = "there is no group to wait for")
+    )]
     pub(super) async fn finish(mut self, grace: Duration) {
         #[cfg(unix)]
         {
@@ -66,7 +71,8 @@ impl Group {
 
     #[cfg(unix)]
     fn is_empty(&self) -> bool {
-        self.leader.is_none_or(|leader| test_kill_process_group(leader).is_err())
+        self.leader
+            .is_none_or(|leader| test_kill_process_group(leader).is_err())
     }
 
     #[cfg(unix)]

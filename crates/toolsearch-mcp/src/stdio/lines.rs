@@ -12,14 +12,16 @@ pub(super) struct Line {
 
 /// The next line, at most `max` bytes of it; the rest of a longer one is skipped. A last line
 /// without an end counts. `None` at the end of the stream, and when it cannot be read.
-pub(super) async fn next_line(
-    input: &mut (impl AsyncBufRead + Unpin),
-    max: usize,
-) -> Option<Line> {
-    let mut line = Line { bytes: Vec::new(), whole: true };
+pub(super) async fn next_line(input: &mut (impl AsyncBufRead + Unpin), max: usize) -> Option<Line> {
+    let mut line = Line {
+        bytes: Vec::new(),
+        whole: true,
+    };
     let mut any = false;
     loop {
-        let Ok(chunk) = input.fill_buf().await else { return any.then_some(line) };
+        let Ok(chunk) = input.fill_buf().await else {
+            return any.then_some(line);
+        };
         if chunk.is_empty() {
             return any.then_some(line);
         }

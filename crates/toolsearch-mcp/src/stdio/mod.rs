@@ -62,9 +62,19 @@ pub(crate) fn start(command: &StdioCommand, notes: Arc<Notes>) -> io::Result<Car
         stderr: tokio::spawn(read_stderr(stderr, Arc::clone(&notes))),
     };
     let writer = tokio::spawn(write_messages(stdin, to_write, stopping.clone()));
-    let work = Undertaker { child, group, readers, writer, notes: Arc::clone(&notes) };
+    let work = Undertaker {
+        child,
+        group,
+        readers,
+        writer,
+        notes: Arc::clone(&notes),
+    };
     tokio::spawn(work.run(stopping, living));
-    Ok(Carrier { outgoing, incoming, remote: Remote { notes, life, stop } })
+    Ok(Carrier {
+        outgoing,
+        incoming,
+        remote: Remote { notes, life, stop },
+    })
 }
 
 fn spawn(spec: &StdioCommand) -> io::Result<Child> {
@@ -185,7 +195,11 @@ async fn read_messages(
 ) {
     let mut stdout = BufReader::with_capacity(READ_BUFFER_BYTES, stdout);
     while let Some(line) = next_line(&mut stdout, MAX_MESSAGE_BYTES).await {
-        let parsed = if line.whole { wire::parse(&line.bytes) } else { None };
+        let parsed = if line.whole {
+            wire::parse(&line.bytes)
+        } else {
+            None
+        };
         let Some(parsed) = parsed else {
             note_junk(&line, &notes);
             continue;

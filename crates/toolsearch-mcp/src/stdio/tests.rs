@@ -18,7 +18,10 @@ async fn lines_do_not_depend_on_where_the_pipe_cuts() {
     let expected = [("äöü", true), ("", true), ("last", true)];
     for buffer in 1..=input.len() {
         let lines = split(input, buffer, 100).await;
-        let lines: Vec<(&str, bool)> = lines.iter().map(|(text, whole)| (&**text, *whole)).collect();
+        let lines: Vec<(&str, bool)> = lines
+            .iter()
+            .map(|(text, whole)| (&**text, *whole))
+            .collect();
         assert_eq!(lines, expected, "with a buffer of {buffer} bytes");
     }
 }
@@ -27,8 +30,11 @@ async fn lines_do_not_depend_on_where_the_pipe_cuts() {
 async fn a_line_over_the_limit_is_cut_and_the_next_one_is_read() {
     for buffer in [1, 3, 64] {
         let lines = split(b"abcdefgh\nabcd\nx\n", buffer, 4).await;
-        let expected =
-            [("abcd".to_owned(), false), ("abcd".to_owned(), true), ("x".to_owned(), true)];
+        let expected = [
+            ("abcd".to_owned(), false),
+            ("abcd".to_owned(), true),
+            ("x".to_owned(), true),
+        ];
         assert_eq!(lines, expected);
     }
 }

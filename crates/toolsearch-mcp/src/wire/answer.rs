@@ -53,20 +53,30 @@ pub(super) fn discover(result: Value) -> ServerResult {
 
 /// The error of an answer, whatever form it has.
 pub(super) fn error(error: Value) -> ErrorData {
-    let code = error.get("code").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
+    let code = error
+        .get("code")
+        .and_then(Value::as_i64)
+        .and_then(|code| i32::try_from(code).ok());
     let code = ErrorCode(code.unwrap_or(ErrorCode::INTERNAL_ERROR.0));
     let message = match error.get("message").and_then(Value::as_str) {
         Some(message) => message.to_owned(),
         None => error.to_string(),
     };
-    ErrorData::new(code, message, error.get("data").filter(|data| !data.is_null()).cloned())
+    ErrorData::new(
+        code,
+        message,
+        error.get("data").filter(|data| !data.is_null()).cloned(),
+    )
 }
 
 fn capabilities(result: &Value) -> Value {
     let Some(tools) = result.get("capabilities").and_then(|all| all.get("tools")) else {
         return json!({});
     };
-    let changes = tools.get("listChanged").and_then(Value::as_bool).unwrap_or(false);
+    let changes = tools
+        .get("listChanged")
+        .and_then(Value::as_bool)
+        .unwrap_or(false);
     json!({ "tools": { "listChanged": changes } })
 }
 

@@ -54,21 +54,36 @@ pub(crate) struct Wire {
 enum Pending {
     Initialize,
     Discover,
-    Call { token: NumberOrString, listener: Listener },
+    Call {
+        token: NumberOrString,
+        listener: Listener,
+    },
 }
 
 impl Wire {
     pub(crate) fn new(carrier: Carrier, list_changes: watch::Sender<u64>) -> Self {
-        let Carrier { outgoing, incoming, remote } = carrier;
+        let Carrier {
+            outgoing,
+            incoming,
+            remote,
+        } = carrier;
         let outgoing = Some(outgoing);
-        Self { outgoing, incoming, remote, list_changes, pending: BTreeMap::new() }
+        Self {
+            outgoing,
+            incoming,
+            remote,
+            list_changes,
+            pending: BTreeMap::new(),
+        }
     }
 
     /// Must happen before the message leaves, so that no answer can overtake it.
     fn remember(&mut self, message: &ClientJsonRpcMessage) {
         match message {
             JsonRpcMessage::Request(request) => {
-                let NumberOrString::Number(id) = request.id else { return };
+                let NumberOrString::Number(id) = request.id else {
+                    return;
+                };
                 if let Some(pending) = pending(&request.request) {
                     self.pending.insert(id, pending);
                 }
@@ -101,7 +116,9 @@ impl Wire {
 
     /// What a message means for rmcp; `None` when it is dealt with here.
     fn read(&mut self, message: Value) -> Option<ServerJsonRpcMessage> {
-        let Value::Object(mut message) = message else { return None };
+        let Value::Object(mut message) = message else {
+            return None;
+        };
         if !message.contains_key("method") {
             return self.read_answer(message);
         }
@@ -116,7 +133,10 @@ impl Wire {
 
     fn read_answer(&mut self, mut message: Map<String, Value>) -> Option<ServerJsonRpcMessage> {
         let id = request_id(message.remove("id"));
-        let pending = id.as_ref().and_then(number).and_then(|id| self.pending.remove(&id));
+        let pending = id
+            .as_ref()
+            .and_then(number)
+            .and_then(|id| self.pending.remove(&id));
         if let Some(error) = message.remove("error").filter(|error| !error.is_null()) {
             return Some(JsonRpcMessage::error(answer::error(error), id));
         }
@@ -149,7 +169,9 @@ impl Wire {
     }
 
     fn progress(&self, params: &Value) {
-        let Some(named) = request_id(params.get("progressToken").cloned()) else { return };
+        let Some(named) = request_id(params.get("progressToken").cloned()) else {
+            return;
+        };
         let listener = self.pending.values().find_map(|pending| match pending {
             Pending::Call { token, listener } if *token == named => Some(listener),
             _ => None,
@@ -199,9 +221,7 @@ impl Transport<RoleClient> for Wire {
         async move {
             match queued? {
                 None => Ok(()),
-                Some((outgoing, text)) => {
-                    outgoing.send(text).await.map_err(|_| WireError::Closed)
-                }
+                Some((outgoing, text)) => outgoing.send(text).await.map_err(|_| WireError::Closed),
             }
         }
     }
@@ -235,7 +255,11 @@ fn pending(request: &ClientRequest) -> Option<Pending> {
         ClientRequest::DiscoverRequest(_) => Some(Pending::Discover),
         ClientRequest::CallToolRequest(call) => {
             let listener = call.extensions.get::<Listener>()?.clone();
-            let token = call.extensions.get::<RequestMetaObject>()?.get_progress_token()?.0;
+            let token = call
+                .extensions
+                .get::<RequestMetaObject>()?
+                .get_progress_token()?
+                .0;
             Some(Pending::Call { token, listener })
         }
         _ => None,

@@ -12,7 +12,10 @@ const TOO_DEEP: &str = "the answer is nested too deeply to be read";
 
 /// The messages of one line: one, or several in a batch. `None` when the line is something else.
 pub(crate) fn parse(line: &[u8]) -> Option<Vec<Value>> {
-    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
+    let line = line
+        .strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(line)
+        .trim_ascii();
     if !matches!(line.first(), Some(b'{' | b'[')) {
         return None;
     }
@@ -60,12 +63,17 @@ struct Named {
 /// becomes an error for whoever waits for it.
 fn shallow(text: &str) -> Option<Value> {
     let answer: DeepAnswer<'_> = serde_json::from_str(text).ok()?;
-    let list = answer.result.and_then(|list| Some((list.tools?, list.next_cursor)));
+    let list = answer
+        .result
+        .and_then(|list| Some((list.tools?, list.next_cursor)));
     let Some((tools, next_cursor)) = list else {
         let error = json!({ "code": -32700, "message": TOO_DEEP });
         return Some(json!({ "jsonrpc": "2.0", "id": answer.id, "error": error }));
     };
-    let tools: Vec<Value> = tools.into_iter().map(|tool| shallow_tool(tool.get())).collect();
+    let tools: Vec<Value> = tools
+        .into_iter()
+        .map(|tool| shallow_tool(tool.get()))
+        .collect();
     let result = json!({ "tools": tools, "nextCursor": next_cursor });
     Some(json!({ "jsonrpc": "2.0", "id": answer.id, "result": result }))
 }
@@ -73,7 +81,9 @@ fn shallow(text: &str) -> Option<Value> {
 /// A tool, or what stands for it: its name and a schema that nobody accepts.
 fn shallow_tool(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| {
-        let name = serde_json::from_str::<Named>(text).ok().and_then(|tool| tool.name);
+        let name = serde_json::from_str::<Named>(text)
+            .ok()
+            .and_then(|tool| tool.name);
         json!({ "name": name, "inputSchema": TOO_DEEP })
     })
 }

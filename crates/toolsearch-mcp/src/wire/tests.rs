@@ -35,7 +35,10 @@ fn messages_are_read_leniently() {
     let answer = json!({ "id": 1, "result": null });
     check(&format!("\u{feff} {ping} \r"), Some(json!([ping])));
     check(&answer.to_string(), Some(json!([answer])));
-    check(&json!([ping, answer]).to_string(), Some(json!([ping, answer])));
+    check(
+        &json!([ping, answer]).to_string(),
+        Some(json!([ping, answer])),
+    );
     let broken = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"a\xffb\"}";
     let read = parse(broken).expect("only a character is lost");
     assert_eq!(read[0]["result"], "a\u{fffd}b");
