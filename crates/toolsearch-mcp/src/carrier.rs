@@ -9,9 +9,11 @@ use tokio::sync::{mpsc, watch};
 
 use crate::notes::Notes;
 
-/// Messages that wait to be written or handled. A server that floods or does not read is slowed
-/// down by this.
-pub(crate) const QUEUED_MESSAGES: usize = 256;
+/// Messages that wait to be written.
+pub(crate) const OUTGOING_MESSAGES: usize = 256;
+/// Messages that were read and wait to be handled: few, as each may be large. A server that floods
+/// is slowed down by this.
+pub(crate) const INCOMING_MESSAGES: usize = 4;
 
 /// Both directions of one connection.
 #[derive(Debug)]

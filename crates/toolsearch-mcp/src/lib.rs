@@ -25,3 +25,7 @@ mod wire;
 pub use server::McpServer;
 pub use spec::{Endpoint, Protocol, Secret, ServerSpec, StdioCommand, ToolFilter};
 pub use status::{ServerState, ServerStatus};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

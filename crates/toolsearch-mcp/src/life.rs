@@ -211,11 +211,12 @@ impl Keeper {
         loop {
             let error = match open(&self.shared, &attempt, deadline).await {
                 Ok(connection) => {
-                    *self.greeting.lock().unwrap_or_else(PoisonError::into_inner) = Some(attempt);
+                    self.set_greeting(Some(attempt));
                     return Ok(connection);
                 }
                 Err(error) => error,
             };
+            self.set_greeting(None);
             let StartError::Refused { supported, .. } = &error else {
                 return Err(error);
             };
@@ -240,6 +241,10 @@ impl Keeper {
             Protocol::Auto | Protocol::Legacy => Attempt::initialize(),
             Protocol::Modern => Attempt::Discover,
         })
+    }
+
+    fn set_greeting(&self, greeting: Option<Attempt>) {
+        *self.greeting.lock().unwrap_or_else(PoisonError::into_inner) = greeting;
     }
 
     /// A server that was closed meanwhile stays closed.

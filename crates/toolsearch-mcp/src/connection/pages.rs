@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::{LAST_WORDS, raw, send};
+use super::{LAST_WORDS, Unanswered, raw, send};
 use crate::carrier::{Life, Remote};
 use crate::listing::{Collector, ToolList};
 use crate::shared::Shared;
@@ -101,7 +101,10 @@ async fn page(peer: &Peer<RoleClient>, cursor: Option<String>) -> Result<Value, 
         ),
     };
     let handle = send(peer, ClientRequest::ListToolsRequest(request)).await?;
-    handle.await_response().await.map(raw)
+    let mut unanswered = Unanswered::new(&handle);
+    let answer = handle.await_response().await;
+    unanswered.disarm();
+    answer.map(raw)
 }
 
 async fn reason(error: ServiceError, shared: &Shared, remote: &Remote) -> String {

@@ -21,7 +21,7 @@ use tokio::time::timeout;
 
 use self::group::Group;
 use self::lines::{Line, next_line};
-use crate::carrier::{Carrier, Life, QUEUED_MESSAGES, Remote};
+use crate::carrier::{Carrier, INCOMING_MESSAGES, Life, OUTGOING_MESSAGES, Remote};
 use crate::notes::Notes;
 use crate::spec::StdioCommand;
 use crate::wire;
@@ -53,8 +53,8 @@ pub(crate) fn start(command: &StdioCommand, notes: Arc<Notes>) -> io::Result<Car
     else {
         return Err(io::Error::other("the standard streams are not piped"));
     };
-    let (outgoing, to_write) = mpsc::channel(QUEUED_MESSAGES);
-    let (read, incoming) = mpsc::channel(QUEUED_MESSAGES);
+    let (outgoing, to_write) = mpsc::channel(OUTGOING_MESSAGES);
+    let (read, incoming) = mpsc::channel(INCOMING_MESSAGES);
     let (stop, stopping) = watch::channel(false);
     let (living, life) = watch::channel(Life::Running);
     let readers = Readers {

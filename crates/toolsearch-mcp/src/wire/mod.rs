@@ -103,13 +103,19 @@ impl Wire {
     }
 
     /// Queues the message at once, so that the order of sending is kept. When the queue is full,
-    /// gives back what has to wait.
+    /// gives back what has to wait; answers do not wait, as a server that asks without reading
+    /// would fill the memory with them.
     fn queue(&self, message: &ClientJsonRpcMessage) -> Result<Option<Waiting>, WireError> {
+        let is_answer = matches!(
+            message,
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)
+        );
         let text = serde_json::to_vec(message)?;
         let outgoing = self.outgoing.as_ref().ok_or(WireError::Closed)?;
         match outgoing.try_send(text) {
             Ok(()) => Ok(None),
             Err(mpsc::error::TrySendError::Closed(_)) => Err(WireError::Closed),
+            Err(mpsc::error::TrySendError::Full(_)) if is_answer => Ok(None),
             Err(mpsc::error::TrySendError::Full(text)) => Ok(Some((outgoing.clone(), text))),
         }
     }
@@ -199,8 +205,9 @@ impl Wire {
             Err(_) => {
                 let error = ErrorData::invalid_params("the parameters cannot be understood", None);
                 let refusal = JsonRpcMessage::error(error, Some(id));
-                // A full queue means that the server does not read; it gets no further answers.
-                let _ = self.queue(&refusal);
+                if let Err(error) = self.queue(&refusal) {
+                    tracing::debug!(%error, "a request of the server could not be refused");
+                }
                 None
             }
         }

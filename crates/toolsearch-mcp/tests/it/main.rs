@@ -1,4 +1,5 @@
 //! Real child processes that speak MCP, well and badly: `fixtures/scripted.py` plays a scenario.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests")]
 
 mod calls;
 mod lists;

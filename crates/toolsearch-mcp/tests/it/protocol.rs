@@ -55,6 +55,21 @@ async fn a_modern_server_that_refuses_initialize_is_started_afresh() {
 }
 
 #[tokio::test]
+async fn a_modern_server_announces_changes_to_its_subscriber() {
+    let mut modern = spec(&json!({
+        "modern": true,
+        "tools": [tool("a"), tool("late")],
+        "once": { "tools/list": [{ "reply": { "tools": [tool("a")] } }, { "change": 1 }] },
+    }));
+    modern.protocol = Protocol::Modern;
+    let server = McpServer::new(modern);
+    let mut changed = server.changed();
+    assert_eq!(names(&server.list().await), ["a"]);
+    changed.wait_for(|count| *count >= 2).await.unwrap();
+    assert_eq!(names(&server.list().await), ["a", "late"]);
+}
+
+#[tokio::test]
 async fn a_server_of_both_eras_needs_one_process() {
     let server = server(&json!({ "modern": true, "tools": [tool("a")] }));
     assert_eq!(names(&server.list().await), ["a"]);

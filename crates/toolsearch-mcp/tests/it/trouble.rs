@@ -153,6 +153,28 @@ async fn a_server_that_never_answers_fails_after_its_limit() {
 }
 
 #[tokio::test]
+async fn a_start_that_failed_is_tried_again_without_being_asked() {
+    let mark = Log::new();
+    let first = json!({ "start": [{ "stderr": "network is down\n" }, { "exit": 1 }] });
+    let server = server(&json!({ "mark": mark.path(), "first": first, "tools": [tool("a")] }));
+    let mut changed = server.changed();
+    let outage = server.list().await.outage.expect("the first start fails");
+    assert!(
+        outage.reason.contains("network is down"),
+        "{}",
+        outage.reason
+    );
+    assert!(
+        outage.reason.contains("next attempt in"),
+        "{}",
+        outage.reason
+    );
+    changed.changed().await.unwrap();
+    assert_eq!(names(&server.list().await), ["a"]);
+    assert_eq!(server.status().starts, 2);
+}
+
+#[tokio::test]
 async fn nothing_is_left_after_shutdown() {
     let scenario =
         json!({ "deaf": true, "tools": [tool("child")], "call": { "child": [{ "child": 1 }] } });
