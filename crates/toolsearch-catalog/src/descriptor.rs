@@ -31,7 +31,7 @@ pub enum CatalogMode {
     DirectOnly,
 }
 
-/// Whether calls of a tool may overlap with other calls of its session.
+/// Whether calls of a tool may overlap with other such calls of its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -39,7 +39,7 @@ pub enum Execution {
     /// May run beside others.
     #[default]
     Parallel,
-    /// Runs alone among the calls of its session, first come first served.
+    /// Never beside another sequential call of its session; first come, first served.
     Sequential,
 }
 
