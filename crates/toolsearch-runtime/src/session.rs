@@ -225,6 +225,11 @@ impl Session {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn core_plan(&self) -> &Arc<Plan> {
+        &self.core.plan
+    }
+
     /// The session's name.
     #[must_use]
     pub fn id(&self) -> &str {

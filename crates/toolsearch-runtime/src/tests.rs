@@ -1,1 +1,7 @@
+//! Tests of planning and dispatch through the public contract, with tools that really run in process.
 
+mod doors;
+mod fixtures;
+mod planning;
+mod programs;
+mod steps;
