@@ -1,1 +1,23 @@
-//! The MCP server in front of a session.
+//! The MCP server in front of a session: a client sees the compact surface of a
+//! [`toolsearch_runtime::Session`] and calls it.
+//!
+//! A [`Gateway`] takes its sessions from a [`SessionSource`], so whoever composes the product decides
+//! what a session is planned from and when it is planned anew. One connection is one session;
+//! [`Gateway::serve_stdio`] serves the one on standard input and output, [`Gateway::serve`] any pair
+//! of byte streams. Lists and results cross as raw JSON: content blocks of any type, further fields,
+//! `_meta`, and numbers with all their digits.
+//!
+//! Not here: planning, dispatch and every decision about a call (`toolsearch-runtime`), and the side
+//! of the protocol that asks other servers (`toolsearch-mcp`).
+
+mod answer;
+mod call;
+mod desk;
+mod gateway;
+mod listen;
+mod service;
+mod source;
+mod stdio;
+
+pub use gateway::{Gateway, GatewayOptions, ServeError};
+pub use source::{ClientInfo, SessionSource, SourceError};

@@ -1,0 +1,236 @@
+//! The methods of the protocol, for one connection.
+
+use std::borrow::Cow;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    ClientNotification, ClientRequest, CustomResult, DiscoverResult, ErrorCode, Implementation,
+    InitializeRequestParams, InitializeResult, ProtocolVersion, ServerCapabilities, ServerConfig,
+    ServerResult,
+};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, Service};
+use serde_json::Value;
+use tokio::sync::{OnceCell, Semaphore, watch};
+use tokio::task::JoinSet;
+use toolsearch_schema::names::sanitise_label;
+
+use crate::answer::{self, Era};
+use crate::call::Call;
+use crate::desk::Desk;
+use crate::gateway::GatewayOptions;
+use crate::listen;
+use crate::source::{ClientInfo, SessionSource};
+
+/// Most characters of a method name in a message.
+const MAX_METHOD_CHARS: usize = 80;
+
+/// One client and its session.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    source: Arc<dyn SessionSource>,
+    settle: Duration,
+    desk: OnceCell<Arc<Desk>>,
+    calls: Semaphore,
+    /// True once the client has closed its side.
+    end: watch::Receiver<bool>,
+    /// What goes on besides requests; ends with the connection.
+    tasks: Mutex<JoinSet<()>>,
+}
+
+/// What the server says it is.
+pub(crate) fn software() -> Implementation {
+    Implementation::new("toolsearch", env!("CARGO_PKG_VERSION"))
+}
+
+fn capabilities() -> ServerCapabilities {
+    ServerCapabilities::builder()
+        .enable_tools()
+        .enable_tool_list_changed()
+        .build()
+}
+
+impl Connection {
+    pub(crate) fn new(
+        source: Arc<dyn SessionSource>,
+        options: &GatewayOptions,
+        end: watch::Receiver<bool>,
+    ) -> Self {
+        Self {
+            source,
+            settle: options.settle,
+            desk: OnceCell::new(),
+            calls: Semaphore::new(options.calls.clamp(1, Semaphore::MAX_PERMITS)),
+            end,
+            tasks: Mutex::default(),
+        }
+    }
+
+    /// The session of this connection; planned by the first request that needs it.
+    async fn desk(&self, client: ClientInfo) -> Result<&Arc<Desk>, ErrorData> {
+        let open = async || {
+            // Taken before planning, so that a change during it is not missed.
+            let changes = self.source.changes();
+            let desk = Arc::new(Desk::open(Arc::clone(&self.source), client).await?);
+            if let Some(changes) = changes {
+                self.spawn(Arc::clone(&desk).follow(changes, self.settle));
+            }
+            Ok(desk)
+        };
+        let desk = self.desk.get_or_try_init(open).await;
+        desk.map_err(|error: crate::SourceError| {
+            tracing::error!(%error, "no session could be opened");
+            ErrorData::internal_error(error.to_string(), None)
+        })
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .spawn(task);
+    }
+
+    async fn initialize(
+        &self,
+        params: &InitializeRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        let version = &params.protocol_version;
+        let client = ClientInfo::of(Some(&params.client_info), version.as_str());
+        let first = !self.desk.initialized();
+        let desk = self.desk(client).await?;
+        if first {
+            self.spawn(listen::announce(desk.subscribe(), context.peer.clone()));
+        }
+        let mut result = InitializeResult::new(capabilities())
+            .with_server_info(software())
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE);
+        result.instructions.clone_from(&desk.shown().instructions);
+        Ok(ServerResult::InitializeResult(result))
+    }
+
+    async fn discover(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        let desk = self.desk(client(context)).await?;
+        let versions = ProtocolVersion::KNOWN_VERSIONS.to_vec();
+        let mut result = DiscoverResult::new(versions, capabilities()).with_server_info(software());
+        result.instructions.clone_from(&desk.shown().instructions);
+        Ok(ServerResult::DiscoverResult(result))
+    }
+
+    async fn list(&self, context: &RequestContext<RoleServer>) -> Result<ServerResult, ErrorData> {
+        let desk = self.desk(client(context)).await?;
+        Ok(raw(answer::list(&desk.shown().tools, era(context))))
+    }
+
+    async fn call(
+        &self,
+        params: Option<Value>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        let call = Call::read(params)?;
+        let shown = self.desk(client(context)).await?.shown();
+        let _slot = self.calls.acquire().await;
+        let token = context.meta.get_progress_token();
+        let answer = call.answer(&shown.session, &context.peer, token).await;
+        Ok(raw(answer::result(answer, era(context))))
+    }
+
+    async fn handle(
+        &self,
+        request: ClientRequest,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        match request {
+            ClientRequest::InitializeRequest(request) => {
+                self.initialize(&request.params, context).await
+            }
+            ClientRequest::PingRequest(_) => Ok(ServerResult::empty(())),
+            ClientRequest::DiscoverRequest(_) => self.discover(context).await,
+            ClientRequest::SubscriptionsListenRequest(request) if era(context) == Era::Inline => {
+                let desk = self.desk(client(context)).await?;
+                let wanted = &request.params.notifications;
+                listen::listen(wanted, desk, context, self.end.clone()).await
+            }
+            ClientRequest::CustomRequest(request) => match request.method.as_str() {
+                "tools/list" => self.list(context).await,
+                "tools/call" => self.call(request.params, context).await,
+                other => Err(unknown(other)),
+            },
+            other => Err(unknown(other.method())),
+        }
+    }
+}
+
+impl Service<RoleServer> for Connection {
+    async fn handle_request(
+        &self,
+        request: ClientRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        let handshake = matches!(request, ClientRequest::InitializeRequest(_));
+        if let Some(version) = context.meta.protocol_version().filter(|_| !handshake)
+            && !ProtocolVersion::KNOWN_VERSIONS.contains(&version)
+        {
+            let known = ProtocolVersion::KNOWN_VERSIONS;
+            return Err(ErrorData::unsupported_protocol_version(version, known));
+        }
+        // A listener ends by itself when it is cancelled, with a result for whoever still waits.
+        if matches!(request, ClientRequest::SubscriptionsListenRequest(_)) {
+            return self.handle(request, &context).await;
+        }
+        tokio::select! {
+            biased;
+            () = context.ct.cancelled() => {
+                Err(ErrorData::internal_error("the request was cancelled", None))
+            }
+            answer = self.handle(request, &context) => answer,
+        }
+    }
+
+    async fn handle_notification(
+        &self,
+        _: ClientNotification,
+        _: NotificationContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Ok(())
+    }
+
+    fn get_info(&self) -> ServerConfig {
+        InitializeResult::new(capabilities())
+            .with_server_info(software())
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS)
+    }
+}
+
+fn raw(result: Value) -> ServerResult {
+    ServerResult::CustomResult(CustomResult(result))
+}
+
+fn era(context: &RequestContext<RoleServer>) -> Era {
+    match context.protocol_version() {
+        Some(version) if !version.has_initialize() => Era::Inline,
+        _ => Era::Handshake,
+    }
+}
+
+fn client(context: &RequestContext<RoleServer>) -> ClientInfo {
+    let version = context.protocol_version();
+    let version = version.as_ref().map_or("", ProtocolVersion::as_str);
+    ClientInfo::of(context.client_info().as_ref(), version)
+}
+
+fn unknown(method: &str) -> ErrorData {
+    let method = sanitise_label(method, MAX_METHOD_CHARS);
+    let message = format!("there is no method `{method}` here");
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
+}
