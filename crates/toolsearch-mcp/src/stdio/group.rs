@@ -6,8 +6,9 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
 /// How often it is looked whether a group is empty.
-#[cfg(unix)]
 const POLL: Duration = Duration::from_millis(20);
+/// How long killed processes may take to be gone.
+const KILLED: Duration = Duration::from_millis(500);
 
 /// Kills what is left of the group when dropped.
 #[derive(Debug)]
@@ -45,28 +46,38 @@ impl Group {
     }
 
     /// Ends what the dead leader left behind: asks, waits at most `grace`, kills.
-    #[cfg_attr(
-        not(unix),
-        expect(clippy::unused_async, reason = "there is no group to wait for")
-    )]
     pub(super) async fn finish(mut self, grace: Duration) {
-        #[cfg(unix)]
-        {
-            self.terminate();
-            let rounds = grace.as_millis() / POLL.as_millis();
-            for _ in 0..rounds {
-                if self.is_empty() {
-                    break;
-                }
+        self.terminate();
+        if !self.empties(grace).await {
+            self.kill();
+            // A killed process is gone a moment later. One that nobody collects stays a member; it
+            // does nothing any more.
+            self.empties(KILLED).await;
+        }
+        self.disarm();
+    }
+
+    /// Whether no member is left within this time.
+    async fn empties(&self, patience: Duration) -> bool {
+        let emptied = async {
+            while !self.is_empty() {
                 tokio::time::sleep(POLL).await;
             }
-            if !self.is_empty() {
-                self.kill();
-            }
-            self.leader = None;
-        }
-        #[cfg(not(unix))]
-        let _ = (&mut self, grace);
+        };
+        tokio::time::timeout(patience, emptied).await.is_ok()
+    }
+
+    #[cfg(unix)]
+    fn disarm(&mut self) {
+        self.leader = None;
+    }
+
+    #[cfg(not(unix))]
+    fn disarm(&mut self) {}
+
+    #[cfg(not(unix))]
+    fn is_empty(&self) -> bool {
+        true
     }
 
     #[cfg(unix)]
