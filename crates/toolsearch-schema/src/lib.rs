@@ -20,3 +20,7 @@ mod testing;
 
 pub use canonical::canonical_json;
 pub use fault::SchemaFault;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -95,3 +95,91 @@ pub(crate) fn any_value() -> impl Strategy<Value = Value> {
         ]
     })
 }
+
+/// Names of [`standard_schema`] and [`small_value`].
+const FEW: [&str; 3] = ["a", "b", "ab"];
+
+/// A schema in the words of the standard, without circles, so that another validator can judge it too.
+pub(crate) fn standard_schema() -> impl Strategy<Value = Value> {
+    (standard_part(), standard_leaf(), standard_leaf()).prop_map(|(root, a, b)| match root {
+        Value::Object(mut members) => {
+            members.insert("$defs".to_owned(), json!({"A": a, "B": b}));
+            Value::Object(members)
+        }
+        other => other,
+    })
+}
+
+fn standard_leaf() -> impl Strategy<Value = Value> {
+    let word = prop::sample::select(vec![
+        "string", "integer", "number", "boolean", "null", "array", "object",
+    ]);
+    prop_oneof![
+        3 => word.clone().prop_map(|word| json!({"type": word})),
+        1 => prop::collection::vec(word, 2).prop_map(|words| {
+            if words[0] == words[1] { json!({"type": words[0]}) } else { json!({"type": words}) }
+        }),
+        1 => prop::collection::vec(small_value(), 1..4).prop_map(|values| json!({"enum": values})),
+        1 => small_value().prop_map(|value| json!({"const": value})),
+        1 => prop::sample::select(vec![
+            json!(true), json!(false), json!({}), json!({"minLength": 1}), json!({"maxLength": 1}),
+            json!({"pattern": "^\\w$"}), json!({"minimum": 1}), json!({"maximum": 1}),
+            json!({"exclusiveMinimum": 0}), json!({"exclusiveMaximum": 1}), json!({"multipleOf": 2}),
+            json!({"multipleOf": 0.5}), json!({"minItems": 1}), json!({"maxItems": 1}),
+            json!({"uniqueItems": true}), json!({"minProperties": 1}), json!({"maxProperties": 1}),
+            json!({"propertyNames": {"maxLength": 1}}), json!({"dependentRequired": {"a": ["b"]}}),
+        ]),
+    ]
+}
+
+fn standard_part() -> impl Strategy<Value = Value> {
+    let reference = prop::sample::select(vec!["#/$defs/A", "#/$defs/B"])
+        .prop_map(|reference| json!({"$ref": reference}));
+    prop_oneof![4 => standard_leaf(), 1 => reference].prop_recursive(3, 24, 4, |inner| {
+        let parts = prop::collection::vec(inner.clone(), 1..4);
+        let name = prop::sample::select(FEW.to_vec());
+        let properties = prop::collection::btree_map(name.clone(), inner.clone(), 0..3);
+        let required = prop::sample::subsequence(FEW.to_vec(), 0..2);
+        prop_oneof![
+            4 => (properties, required, inner.clone(), any::<bool>()).prop_map(|(properties, required, rest, patterns)| {
+                let named = if patterns { json!({"^a": {"type": "integer"}}) } else { json!({}) };
+                json!({"properties": properties, "required": required, "additionalProperties": rest, "patternProperties": named})
+            }),
+            1 => (parts.clone(), inner.clone()).prop_map(|(firsts, items)| json!({"prefixItems": firsts, "items": items})),
+            1 => inner.clone().prop_map(|item| json!({"contains": item})),
+            1 => inner.clone().prop_map(|part| json!({"not": part})),
+            2 => parts.clone().prop_map(|parts| json!({"anyOf": parts})),
+            2 => parts.clone().prop_map(|parts| json!({"oneOf": parts})),
+            1 => parts.prop_map(|parts| json!({"allOf": parts})),
+            1 => (inner.clone(), inner.clone(), inner.clone()).prop_map(|(a, b, c)| json!({"if": a, "then": b, "else": c})),
+            1 => (name, inner).prop_map(|(name, part)| json!({"dependentSchemas": {name: part}})),
+        ]
+    })
+}
+
+/// A value of the kind that [`standard_schema`] asks for.
+pub(crate) fn small_value() -> impl Strategy<Value = Value> {
+    let leaf = prop::sample::select(vec![
+        json!(null),
+        json!(true),
+        json!(false),
+        json!(0),
+        json!(1),
+        json!(1.0),
+        json!(2),
+        json!(0.5),
+        json!(""),
+        json!("a"),
+        json!("ab"),
+        json!("é"),
+        json!([]),
+        json!({}),
+    ]);
+    leaf.prop_recursive(2, 8, 3, |inner| {
+        let name = prop::sample::select(FEW.to_vec());
+        prop_oneof![
+            1 => prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            2 => prop::collection::btree_map(name, inner, 0..3).prop_map(|members| json!(members)),
+        ]
+    })
+}

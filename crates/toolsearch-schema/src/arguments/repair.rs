@@ -1,5 +1,8 @@
 //! Values that were written as text although the schema asks for something else.
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use serde_json::Value;
 
 use super::{Map, Repair, RepairKind};
@@ -28,6 +31,8 @@ pub fn repair(args: Map, schema: &Value) -> (Map, Vec<Repair>) {
         document: Document::new(schema),
         values: MAX_VALUES,
         made: 0,
+        views: HashMap::new(),
+        kinds: HashMap::new(),
         repairs: Vec::new(),
     };
     let args = repairer.object(args, &[schema], "", MAX_DEPTH);
@@ -38,15 +43,16 @@ struct Repairer<'a> {
     document: Document<'a>,
     values: usize,
     made: usize,
+    /// What was found out about a schema, by its address: items of a list share theirs.
+    views: HashMap<*const Value, Rc<ObjectView<'a>>>,
+    kinds: HashMap<*const Value, Kinds>,
     repairs: Vec<Repair>,
 }
 
 impl<'a> Repairer<'a> {
     fn object(&mut self, members: Map, schemas: &[&'a Value], path: &str, depth: usize) -> Map {
-        let views: Vec<ObjectView<'a>> = schemas
-            .iter()
-            .map(|schema| ObjectView::of(self.document, schema))
-            .collect();
+        let views: Vec<Rc<ObjectView<'a>>> =
+            schemas.iter().map(|schema| self.view(schema)).collect();
         // A view that is not whole may lack the part that takes a string.
         if views.iter().any(|view| view.cut) {
             return members;
@@ -93,10 +99,7 @@ impl<'a> Repairer<'a> {
     }
 
     fn text(&mut self, text: String, schemas: &[&'a Value], path: &str) -> Value {
-        let accepted: Vec<Kinds> = schemas
-            .iter()
-            .map(|schema| Kinds::accepted(self.document, schema))
-            .collect();
+        let accepted: Vec<Kinds> = schemas.iter().map(|schema| self.accepted(schema)).collect();
         let string_fits = accepted.iter().any(|kinds| kinds.has(Kind::String));
         if string_fits || self.made >= MAX_REPAIRS {
             return Value::String(text);
@@ -121,6 +124,18 @@ impl<'a> Repairer<'a> {
         value
     }
 
+    fn view(&mut self, schema: &'a Value) -> Rc<ObjectView<'a>> {
+        let document = self.document;
+        let known = self.views.entry(std::ptr::from_ref(schema));
+        Rc::clone(known.or_insert_with(|| Rc::new(ObjectView::of(document, schema))))
+    }
+
+    fn accepted(&mut self, schema: &'a Value) -> Kinds {
+        let document = self.document;
+        let known = self.kinds.entry(std::ptr::from_ref(schema));
+        *known.or_insert_with(|| Kinds::accepted(document, schema))
+    }
+
     /// The schema of all items, where there is one for all of them.
     fn item_schemas(&self, schemas: &[&'a Value]) -> Option<Vec<&'a Value>> {
         schemas
@@ -138,7 +153,7 @@ impl<'a> Repairer<'a> {
 }
 
 /// The schemas that the value of `name` has to fit in any case; `None` where there may be none.
-fn definitions<'a>(views: &[ObjectView<'a>], name: &str) -> Option<Vec<&'a Value>> {
+fn definitions<'a>(views: &[Rc<ObjectView<'a>>], name: &str) -> Option<Vec<&'a Value>> {
     let mut schemas = Vec::new();
     for view in views.iter().filter(|view| !view.patterns) {
         if let Some(certain) = view.certain.get(name) {

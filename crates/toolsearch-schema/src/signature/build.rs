@@ -323,9 +323,14 @@ impl<'a> Builder<'a> {
         }
         self.objects.push(schema);
         let view = ObjectView::of(self.document, schema);
+        let open = !matches!(view.rest, Rest::Closed);
         let object = self.object(view, depth.max(1));
         self.objects.pop();
-        Type::Object(object)
+        if open && object.is_empty() {
+            Type::Word("object")
+        } else {
+            Type::Object(object)
+        }
     }
 
     fn list_value(&mut self, schema: &'a Value, depth: usize) -> Type {
@@ -378,7 +383,7 @@ impl<'a> Builder<'a> {
         }
         // `null` stays even when variants are many, since it tells that the value may be left empty.
         if flat.len() > MAX_VARIANTS {
-            let null = flat.iter().any(|part| *part == Type::Word("null"));
+            let null = flat.contains(&Type::Word("null"));
             flat.truncate(MAX_VARIANTS - usize::from(null));
             if null {
                 flat.retain(|part| *part != Type::Word("null"));

@@ -10,37 +10,46 @@ const NAMES_CEILING: usize = 4_096;
 struct Style {
     /// Objects inside objects.
     depth: usize,
+    /// Whether fixed values are written, for required and for optional properties.
     literals: bool,
+    optional_literals: bool,
 }
 
-const FULL: Style = Style {
-    depth: usize::MAX,
-    literals: true,
-};
+impl Style {
+    const fn new(depth: usize, literals: bool, optional_literals: bool) -> Self {
+        Self {
+            depth,
+            literals,
+            optional_literals,
+        }
+    }
 
-/// From rich to plain.
-const STYLES: [Style; 5] = [
-    Style {
-        depth: 4,
-        literals: true,
-    },
-    Style {
-        depth: 3,
-        literals: true,
-    },
-    Style {
-        depth: 2,
-        literals: true,
-    },
-    Style {
-        depth: 1,
-        literals: true,
-    },
-    Style {
-        depth: 1,
-        literals: false,
-    },
+    /// The style of what lies in an optional property.
+    fn optional(self) -> Self {
+        Self {
+            literals: self.literals && self.optional_literals,
+            ..self
+        }
+    }
+}
+
+const FULL: Style = Style::new(usize::MAX, true, true);
+
+/// From rich to plain. Values of required properties are what a caller needs most.
+const STYLES: [Style; 7] = [
+    Style::new(4, true, true),
+    Style::new(3, true, true),
+    Style::new(2, true, true),
+    Style::new(1, true, true),
+    Style::new(2, true, false),
+    Style::new(1, true, false),
+    Style::new(1, false, false),
 ];
+
+/// For single properties: with the fields of an object, without them, and without fixed values.
+const RICH: Style = Style::new(1, true, false);
+const FLAT: Style = Style::new(0, true, false);
+const PLAIN: Style = Style::new(0, false, false);
 
 /// Everything that the tree holds.
 pub(crate) fn full(shape: &Type) -> String {
@@ -75,8 +84,8 @@ fn squeezed(object: &ObjectType, max_chars: usize) -> String {
     used += 8;
     let mut more = object.more;
     for (name, shape) in &object.optional {
-        let rich = format!("{name}?: {}", text(shape, STYLES[3]));
-        let plain = format!("{name}?: {}", text(shape, STYLES[4]));
+        let rich = format!("{name}?: {}", text(shape, FLAT));
+        let plain = format!("{name}?: {}", text(shape, PLAIN));
         let bare = format!("{name}?");
         let fitting = [rich, plain, bare]
             .into_iter()
@@ -107,13 +116,13 @@ fn required_pieces(object: &ObjectType, max_chars: usize) -> Vec<String> {
     } else {
         max_chars / 3 * 2
     };
-    for style in &STYLES[2..] {
-        let pieces = typed(*style);
+    for style in [RICH, FLAT, PLAIN] {
+        let pieces = typed(style);
         if size(&pieces) <= most {
             return pieces;
         }
     }
-    let plain = typed(STYLES[4]);
+    let plain = typed(PLAIN);
     if size(&plain) <= max_chars {
         return plain;
     }
@@ -165,11 +174,14 @@ fn text(shape: &Type, style: Style) -> String {
                 depth: style.depth.saturating_sub(1),
                 ..style
             };
-            let required = object.required.iter().map(|(name, t)| (name, "", t));
-            let optional = object.optional.iter().map(|(name, t)| (name, "?", t));
+            let required = object.required.iter().map(|(name, t)| (name, "", t, style));
+            let optional = object
+                .optional
+                .iter()
+                .map(|(name, t)| (name, "?", t, style.optional()));
             let pieces = required
                 .chain(optional)
-                .map(|(name, mark, shape)| format!("{name}{mark}: {}", text(shape, style)))
+                .map(|(name, mark, shape, style)| format!("{name}{mark}: {}", text(shape, style)))
                 .collect();
             braces(pieces, object.unnamed_required, object.more)
         }

@@ -210,6 +210,29 @@ fn long_signatures_lose_detail_before_names() {
 }
 
 #[test]
+fn values_of_required_parameters_outlast_those_of_optional_ones() {
+    let values =
+        json!({"enum": ["first_choice", "second_choice", "third_choice", "fourth_choice"]});
+    let names: Vec<String> = (0..6).map(|n| format!("option_{n}")).collect();
+    let mut properties: serde_json::Map<String, Value> = names
+        .iter()
+        .map(|name| (name.clone(), values.clone()))
+        .collect();
+    properties.insert("method".to_owned(), values);
+    properties.insert(
+        "body".to_owned(),
+        json!({"type": "object", "properties": {}}),
+    );
+    let schema = json!({"properties": properties, "required": ["method"]});
+    check(
+        schema,
+        "{ method: \"first_choice\" | \"second_choice\" | \"third_choice\" | \"fourth_choice\"; body?: object; \
+         option_0?: string; option_1?: string; option_2?: string; option_3?: string; option_4?: string; option_5?: string }",
+        true,
+    );
+}
+
+#[test]
 fn at_most_sixteen_properties_unless_more_are_required() {
     let properties: serde_json::Map<String, Value> = (0..30)
         .map(|n| (format!("p{n:02}"), json!({"type": "null"})))

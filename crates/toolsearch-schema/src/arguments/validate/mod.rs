@@ -5,6 +5,7 @@
 //! backtracking, references out of the document, and whatever lies beyond the limits.
 
 mod compile;
+mod findings;
 mod pattern;
 mod run;
 mod scalar;

@@ -2,27 +2,18 @@
 
 use serde_json::{Map, Value};
 
-use super::super::{ArgumentErrors, MissingField, UnknownField, WrongValue};
+use super::super::ArgumentErrors;
 use super::Validator;
+use super::findings::MAX_TYPE;
 use super::scalar::{broken_bound, broken_count, equal, has_repetition};
-use crate::document::{Document, Kind, Kinds, ObjectView, Rest, list, reference_of};
-use crate::names::{nearest, sanitise_label};
-use crate::signature::type_text;
+use crate::document::{Document, Kind, ObjectView, Rest, list, reference_of};
+use crate::names::sanitise_label;
 
 /// Pairs of schema and value that are looked at; what lies beyond is taken as fitting.
 const MAX_STEPS: usize = 200_000;
 
 /// Schemas inside one another, references included.
 const MAX_DEPTH: usize = 96;
-
-/// Findings of one check.
-const MAX_FINDINGS: usize = 64;
-
-/// Names suggested for an unknown field.
-const MAX_NEAREST: usize = 3;
-
-/// Characters of an expected type.
-const MAX_TYPE: usize = 96;
 
 /// All that is wrong with `value`, without the signature.
 pub(super) fn check(validator: &Validator, value: &Value) -> ArgumentErrors {
@@ -31,30 +22,38 @@ pub(super) fn check(validator: &Validator, value: &Value) -> ArgumentErrors {
         validator,
         document,
         steps: MAX_STEPS,
+        explained: 0,
         depth: 0,
+        probing: false,
+        failed: false,
         errors: ArgumentErrors::default(),
     };
     run.schema(&validator.schema, value, "");
     run.errors
 }
 
-struct Run<'v> {
-    validator: &'v Validator,
-    document: Document<'v>,
-    steps: usize,
-    depth: usize,
-    errors: ArgumentErrors,
+pub(super) struct Run<'v> {
+    pub(super) validator: &'v Validator,
+    pub(super) document: Document<'v>,
+    pub(super) steps: usize,
+    pub(super) explained: usize,
+    pub(super) depth: usize,
+    /// While it is only asked whether a value fits, nothing is worked out for messages, and the first
+    /// failure ends the walk.
+    pub(super) probing: bool,
+    pub(super) failed: bool,
+    pub(super) errors: ArgumentErrors,
 }
 
 impl<'v> Run<'v> {
-    fn schema(&mut self, schema: &'v Value, value: &Value, path: &str) {
-        if self.steps == 0 || self.depth >= MAX_DEPTH {
+    pub(super) fn schema(&mut self, schema: &'v Value, value: &Value, path: &str) {
+        if self.steps == 0 || self.depth >= MAX_DEPTH || (self.probing && self.failed) {
             return;
         }
         self.steps -= 1;
         self.depth += 1;
         match schema {
-            Value::Bool(false) => self.wrong(path, "nothing".to_owned(), value),
+            Value::Bool(false) => self.wrong(path, value, |_| "nothing".to_owned()),
             Value::Object(members) => self.keywords(schema, members, value, path),
             _ => {}
         }
@@ -80,13 +79,13 @@ impl<'v> Run<'v> {
             return;
         }
         if !self.fits_type(schema, value) || !fits_fixed(schema, value) {
-            self.wrong(path, self.type_of(schema), value);
+            self.wrong(path, value, |run| run.type_of(schema));
             return;
         }
         match value {
             Value::Number(number) => {
                 if let Some(expected) = broken_bound(schema, number) {
-                    self.wrong(path, expected, value);
+                    self.wrong(path, value, |_| expected);
                 }
             }
             Value::String(text) => self.text(schema, text, value, path),
@@ -113,25 +112,23 @@ impl<'v> Run<'v> {
 
     fn text(&mut self, schema: &'v Value, text: &str, value: &Value, path: &str) {
         if let Some(expected) = broken_count(schema, "Length", text.chars().count()) {
-            self.wrong(path, expected, value);
+            self.wrong(path, value, |_| expected);
         }
         if let Some(pattern) = schema.get("pattern").and_then(Value::as_str)
             && self.pattern_fits(pattern, text) == Some(false)
         {
-            self.wrong(
-                path,
-                format!("text like {}", sanitise_label(pattern, MAX_TYPE)),
-                value,
-            );
+            self.wrong(path, value, |_| {
+                format!("text like {}", sanitise_label(pattern, MAX_TYPE))
+            });
         }
     }
 
     fn items(&mut self, schema: &'v Value, items: &[Value], value: &Value, path: &str) {
         if let Some(expected) = broken_count(schema, "Items", items.len()) {
-            self.wrong(path, expected, value);
+            self.wrong(path, value, |_| expected);
         }
         if schema.get("uniqueItems") == Some(&Value::Bool(true)) && has_repetition(items) {
-            self.wrong(path, "items that all differ".to_owned(), value);
+            self.wrong(path, value, |_| "items that all differ".to_owned());
         }
         let (firsts, rest) = match schema.get("items") {
             Some(Value::Array(firsts)) => (firsts.as_slice(), schema.get("additionalItems")),
@@ -139,15 +136,16 @@ impl<'v> Run<'v> {
         };
         for (index, item) in items.iter().enumerate() {
             if let Some(part) = firsts.get(index).or(rest) {
-                self.schema(part, item, &format!("{path}[{index}]"));
+                self.schema(part, item, &self.item(path, index));
             }
         }
         if let Some(part) = schema.get("contains")
             && schema.get("minContains").is_none()
             && !items.iter().any(|item| self.fits(part, item))
         {
-            let expected = format!("an item of {}", self.type_of(part));
-            self.wrong(path, expected, value);
+            self.wrong(path, value, |run| {
+                format!("an item of {}", run.type_of(part))
+            });
         }
     }
 
@@ -159,14 +157,14 @@ impl<'v> Run<'v> {
         path: &str,
     ) {
         if let Some(expected) = broken_count(schema, "Properties", fields.len()) {
-            self.wrong(path, expected, value);
+            self.wrong(path, value, |_| expected);
         }
         let properties = schema.get("properties").and_then(Value::as_object);
         let patterns = schema.get("patternProperties").and_then(Value::as_object);
         let rest = schema.get("additionalProperties");
         let names = schema.get("propertyNames");
         for (name, field) in fields {
-            let at = child(path, name);
+            let at = self.child(path, name);
             let mut known = false;
             if let Some(part) = properties.and_then(|properties| properties.get(name)) {
                 known = true;
@@ -206,6 +204,9 @@ impl<'v> Run<'v> {
         }
         for name in missing {
             self.missing(schema, name, path);
+        }
+        if !self.may_explain() {
+            return;
         }
         // Something else was written in place of what is missing.
         let root = if path.is_empty() {
@@ -269,13 +270,17 @@ impl<'v> Run<'v> {
             {
                 0 => self.none_fits(schema, one, value, path),
                 1 => {}
-                _ => self.wrong(path, "exactly one of the alternatives".to_owned(), value),
+                _ => self.wrong(path, value, |_| {
+                    "exactly one of the alternatives".to_owned()
+                }),
             }
         }
         if let Some(part) = schema.get("not")
             && self.fits(part, value)
         {
-            self.wrong(path, format!("anything but {}", self.type_of(part)), value);
+            self.wrong(path, value, |run| {
+                format!("anything but {}", run.type_of(part))
+            });
         }
         if let Some(condition) = schema.get("if") {
             let branch = if self.fits(condition, value) {
@@ -289,105 +294,18 @@ impl<'v> Run<'v> {
         }
     }
 
-    /// Tells what is wrong with the alternative that comes nearest, if one takes this kind of value.
-    fn none_fits(&mut self, schema: &'v Value, variants: &'v [Value], value: &Value, path: &str) {
-        let kind = Kind::of_value(value);
-        let nested = matches!(kind, Kind::Object | Kind::Array);
-        let mut best: Option<ArgumentErrors> = None;
-        for variant in variants {
-            if nested && Kinds::accepted(self.document, variant).has(kind) {
-                let errors = self.apart(|run| run.schema(variant, value, path));
-                if best
-                    .as_ref()
-                    .is_none_or(|known| count(&errors) < count(known))
-                {
-                    best = Some(errors);
-                }
-            }
-        }
-        match best {
-            Some(errors) if count(&errors) > 0 => self.join(errors),
-            _ => self.wrong(path, self.type_of(schema), value),
-        }
-    }
-
     fn fits(&mut self, schema: &'v Value, value: &Value) -> bool {
-        self.apart(|run| run.schema(schema, value, "")).is_empty()
-    }
-
-    /// What `work` finds, kept apart from the other findings.
-    fn apart(&mut self, work: impl FnOnce(&mut Self)) -> ArgumentErrors {
-        let before = std::mem::take(&mut self.errors);
-        work(self);
-        std::mem::replace(&mut self.errors, before)
-    }
-
-    fn join(&mut self, errors: ArgumentErrors) {
-        self.errors.missing.extend(errors.missing);
-        self.errors.unknown.extend(errors.unknown);
-        self.errors.wrong.extend(errors.wrong);
-        self.errors.omitted += errors.omitted;
+        let before = (self.probing, self.failed);
+        (self.probing, self.failed) = (true, false);
+        self.schema(schema, value, "");
+        let fits = !self.failed;
+        (self.probing, self.failed) = before;
+        fits
     }
 
     fn pattern_fits(&self, pattern: &str, text: &str) -> Option<bool> {
         let compiled = self.validator.patterns.get(pattern)?.as_ref()?;
         Some(compiled.is_match(text))
-    }
-
-    fn type_of(&self, schema: &Value) -> String {
-        type_text(self.document, schema, MAX_TYPE)
-    }
-
-    fn has_room(&mut self) -> bool {
-        let room = count(&self.errors) < MAX_FINDINGS;
-        self.errors.omitted += usize::from(!room);
-        room
-    }
-
-    fn wrong(&mut self, path: &str, expected: String, value: &Value) {
-        if self.has_room() {
-            let found = Kind::of_value(value).word().to_owned();
-            self.errors.wrong.push(WrongValue {
-                path: label(path),
-                expected,
-                found,
-            });
-        }
-    }
-
-    fn missing(&mut self, schema: &'v Value, name: &str, path: &str) {
-        if self.has_room() {
-            let root = if path.is_empty() {
-                self.document.root()
-            } else {
-                schema
-            };
-            let view = ObjectView::of(self.document, root);
-            let definition = view
-                .properties
-                .get(name)
-                .and_then(|schemas| schemas.first());
-            let expected = definition.map_or("unknown".to_owned(), |part| self.type_of(part));
-            self.errors.missing.push(MissingField {
-                path: label(&child(path, name)),
-                expected,
-            });
-        }
-    }
-
-    fn unknown(&mut self, schema: &'v Value, name: &str, path: &str) {
-        if self.has_room() {
-            let view = ObjectView::of(self.document, schema);
-            let near = nearest(name, view.properties.keys().copied(), MAX_NEAREST);
-            let near = near
-                .into_iter()
-                .map(|name| sanitise_label(name, 64))
-                .collect();
-            self.errors.unknown.push(UnknownField {
-                path: label(&child(path, name)),
-                nearest: near,
-            });
-        }
     }
 }
 
@@ -398,20 +316,4 @@ fn fits_fixed(schema: &Value, value: &Value) -> bool {
         _ => true,
     };
     constant && listed
-}
-
-fn count(errors: &ArgumentErrors) -> usize {
-    errors.missing.len() + errors.unknown.len() + errors.wrong.len()
-}
-
-fn child(path: &str, name: &str) -> String {
-    if path.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{path}.{name}")
-    }
-}
-
-fn label(path: &str) -> String {
-    sanitise_label(path, 120)
 }

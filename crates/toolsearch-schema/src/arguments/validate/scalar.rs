@@ -46,15 +46,15 @@ pub(super) fn broken_bound(schema: &Value, number: &Number) -> Option<String> {
     };
     // Draft 4 says with a boolean whether the bound itself is out.
     let strict = |keyword: &str| schema.get(keyword) == Some(&Value::Bool(true));
-    if let Some((least, text)) = limit("minimum") {
-        if value < least || (strict("exclusiveMinimum") && value == least) {
-            return Some(format!("a number of at least {text}"));
-        }
+    if let Some((least, text)) = limit("minimum")
+        && (value < least || (strict("exclusiveMinimum") && value == least))
+    {
+        return Some(format!("a number of at least {text}"));
     }
-    if let Some((most, text)) = limit("maximum") {
-        if value > most || (strict("exclusiveMaximum") && value == most) {
-            return Some(format!("a number of at most {text}"));
-        }
+    if let Some((most, text)) = limit("maximum")
+        && (value > most || (strict("exclusiveMaximum") && value == most))
+    {
+        return Some(format!("a number of at most {text}"));
     }
     if let Some((_, text)) = limit("exclusiveMinimum").filter(|(least, _)| value <= *least) {
         return Some(format!("a number above {text}"));
