@@ -72,13 +72,14 @@ impl NameIndex {
             if let Ok(at) = entries.binary_search_by(|tool| tool.id.as_str().cmp(text)) {
                 return Ok(at);
             }
-            let folded = fold(text);
-            let exact = self.exact.get(text);
-            for places in exact.into_iter().chain(self.folded.get(&folded)) {
-                match places[..] {
-                    [only] => return Ok(only as usize),
-                    _ => return Err(ambiguous(entries, text, places)),
-                }
+            let places = self
+                .exact
+                .get(text)
+                .or_else(|| self.folded.get(&fold(text)));
+            match places.map(Vec::as_slice) {
+                Some([only]) => return Ok(*only as usize),
+                Some(several) => return Err(ambiguous(entries, text, several)),
+                None => {}
             }
         }
         let suggestions = self.nearest(entries, text, MAX_SUGGESTIONS);
