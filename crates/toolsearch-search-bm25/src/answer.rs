@@ -2,6 +2,7 @@
 
 use toolsearch_search::{EmptyReason, Evidence, Hit, SearchRequest, SearchResponse};
 
+use crate::gate;
 use crate::index::Bm25Index;
 use crate::query::{Group, Query};
 use crate::top::{Scored, Top};
@@ -26,7 +27,7 @@ impl Bm25Index {
             return SearchResponse::empty(EmptyReason::NoTerms, Vec::new());
         }
         let ranked = self.rank(&query, request.limit);
-        if ranked.is_empty() || self.refuses(&query, &ranked) {
+        if ranked.is_empty() || gate::refuses(self, &query, &ranked) {
             return SearchResponse::empty(EmptyReason::NoMatch, Vec::new());
         }
         SearchResponse::of(self.hits(&query, &ranked, request.explain))
@@ -54,7 +55,9 @@ impl Bm25Index {
             top.offer(Scored { score, tool });
         }
         let mut ranked = top.into_sorted();
-        let floor = ranked.first().map_or(0.0, |best| best.score * self.parts.options.cut);
+        let floor = ranked
+            .first()
+            .map_or(0.0, |best| best.score * self.parts.options.cut);
         ranked.retain(|scored| scored.score >= floor);
         ranked
     }
@@ -89,32 +92,6 @@ impl Bm25Index {
         }
     }
 
-    /// Whether what matches is too little to be what was meant.
-    fn refuses(&self, query: &Query, ranked: &[Scored]) -> bool {
-        let (Some(gate), true) = (self.parts.options.gate, query.unknown > 0) else {
-            return false;
-        };
-        let matched = |tool: u32| self.matched(query, tool);
-        let rarest = self.rarity_of(1);
-        ranked.iter().take(3).map(|best| matched(best.tool)).all(|(covered, telling)| {
-            covered < gate.coverage * query.mass && telling < gate.telling * rarest
-        })
-    }
-
-    /// The mass of the groups that a tool has, and the rarity of its rarest matched word.
-    pub(crate) fn matched(&self, query: &Query, tool: u32) -> (f32, f32) {
-        let (mut covered, mut telling) = (0.0, 0.0f32);
-        for group in query.groups.iter().filter(|group| group.mass > 0.0) {
-            let has = |term: u32| !self.fields(tool as usize, term).is_empty();
-            let found = group.alternatives.iter().find(|one| has(one.term));
-            if let Some(one) = found {
-                covered += group.mass * one.weight;
-                telling = telling.max(one.weight * self.rarity(one.term));
-            }
-        }
-        (covered, telling)
-    }
-
     fn hits(&self, query: &Query, ranked: &[Scored], explain: bool) -> Vec<Hit> {
         let hit = |scored: &Scored| {
             let position = scored.tool as usize;
@@ -128,11 +105,13 @@ impl Bm25Index {
         ranked.iter().map(hit).collect()
     }
 
-    /// Which words were found where. The weights of a hit add up to its score.
+    /// Which words were found where. All pieces together weigh as much as the hit scores.
     fn evidence(&self, query: &Query, scored: &Scored) -> Vec<Evidence> {
         let impact = |term: u32| {
             let mut postings = self.postings(term);
-            postings.find(|(tool, _)| *tool == scored.tool).map(|(_, impact)| impact)
+            postings
+                .find(|(tool, _)| *tool == scored.tool)
+                .map(|(_, impact)| impact)
         };
         let mut evidence = Vec::new();
         for group in &query.groups {

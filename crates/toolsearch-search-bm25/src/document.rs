@@ -139,7 +139,9 @@ impl<'a> Reader<'a> {
 
     /// Adds words of a text to a field; tells how many were added.
     fn add(&mut self, text: &str, kind: Kind, field: Field, at_most: usize) -> usize {
-        let Self { words, terms, bag, .. } = self;
+        let Self {
+            words, terms, bag, ..
+        } = self;
         let mut added = 0;
         if at_most == 0 {
             return 0;
@@ -188,7 +190,9 @@ impl<'a> Reader<'a> {
         let rest = text.len() - head.len();
         let end = &text[text.ceil_char_boundary(text.len() - rest.min(MAX_END_BYTES))..];
         let full = self.description_words;
-        let Self { words, terms, bag, .. } = self;
+        let Self {
+            words, terms, bag, ..
+        } = self;
         let mut read = 0;
         let mut tail: HashSet<u32> = HashSet::new();
         for part in [head, end] {
@@ -200,7 +204,8 @@ impl<'a> Reader<'a> {
                     bag.push((number, Field::Tail));
                 }
                 read += 1;
-                tail.len() < MAX_TAIL_WORDS / 2 || part.len() == end.len() && tail.len() < MAX_TAIL_WORDS
+                tail.len() < MAX_TAIL_WORDS / 2
+                    || part.len() == end.len() && tail.len() < MAX_TAIL_WORDS
             });
         }
     }
@@ -242,7 +247,12 @@ impl<'a> Reader<'a> {
             }
         }
         for key in ["anyOf", "oneOf", "allOf", "prefixItems"] {
-            for inner in object.get(key).and_then(Value::as_array).into_iter().flatten() {
+            for inner in object
+                .get(key)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+            {
                 self.parameter_text(inner, room);
                 self.schema(root, inner, depth - 1, room);
             }

@@ -12,6 +12,9 @@ use crate::synonyms::Synonyms;
 use crate::vocabulary::{Vocabulary, as_u32};
 use crate::words::Words;
 
+/// Catalogs of fewer tools are treated as if they had so many.
+const SMALL_CATALOG: usize = 100;
+
 /// What is the same for all indexes of one ranker.
 #[derive(Debug)]
 pub(crate) struct Parts {
@@ -82,7 +85,11 @@ impl Bm25Index {
     pub(crate) fn build(parts: &Arc<Parts>, catalog: &Catalog, previous: Option<&Self>) -> Self {
         let previous = previous.filter(|index| index.parts.options == parts.options);
         let options = &parts.options;
-        let mut reader = Reader::new(&parts.words, options.words.join_names, options.description_words);
+        let mut reader = Reader::new(
+            &parts.words,
+            options.words.join_names,
+            options.description_words,
+        );
         let mut bags = read_all(&mut reader, catalog, previous);
         let vocabulary = number_by_order(&reader.terms.list, &mut bags);
         let mut index = Self {
@@ -144,10 +151,15 @@ impl Bm25Index {
         self.rarity_of(self.frequency(term))
     }
 
-    /// How telling a term would be that stands in so many tools.
-    #[expect(clippy::cast_precision_loss, reason = "counts of tools, not of grains of sand")]
+    /// How telling a term would be that stands in so many tools. A small catalog is taken as part of
+    /// a larger one: that all of three tools have a word does not make it a common word.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "counts of tools, not of grains of sand"
+    )]
     pub(crate) fn rarity_of(&self, frequency: u32) -> f32 {
-        let (all, some) = (self.catalog.len() as f32, frequency as f32);
+        let all = self.catalog.len().max(SMALL_CATALOG) as f32;
+        let some = frequency as f32;
         (1.0 + (all - some + 0.5) / (some + 0.5)).ln()
     }
 
@@ -158,7 +170,12 @@ impl Bm25Index {
         let same = bag[start..].iter().take_while(|entry| entry.term == term);
         let weights = &self.parts.options.weights;
         let raw: Vec<(Field, f32)> = same
-            .map(|entry| (entry.field, weights.of(entry.field) * f32::from(entry.count)))
+            .map(|entry| {
+                (
+                    entry.field,
+                    weights.of(entry.field) * f32::from(entry.count),
+                )
+            })
             .collect();
         let sum: f32 = raw.iter().map(|(_, weight)| weight).sum();
         raw.into_iter()
@@ -170,7 +187,8 @@ impl Bm25Index {
 /// Reads the bags in catalog order, or takes them over, with terms numbered as they come.
 fn read_all(reader: &mut Reader<'_>, catalog: &Catalog, previous: Option<&Bm25Index>) -> Bags {
     let mut bags = Bags::default();
-    let mut renumbered: Vec<Option<u32>> = vec![None; previous.map_or(0, |old| old.vocabulary.len())];
+    let mut renumbered: Vec<Option<u32>> =
+        vec![None; previous.map_or(0, |old| old.vocabulary.len())];
     let mut at_old = 0;
     for tool in catalog.entries() {
         let unchanged = previous.filter(|old| {
@@ -263,7 +281,11 @@ impl Lengths {
             let field = Field::ALL[at];
             let relative = lengths[at] as f32 / self.average[at].max(1.0);
             // The tail lists each word once, so its length says nothing.
-            let share = if field == Field::Tail { 0.0 } else { options.length_norm };
+            let share = if field == Field::Tail {
+                0.0
+            } else {
+                options.length_norm
+            };
             options.weights.of(field) / (1.0 - share + share * relative)
         }))
     }

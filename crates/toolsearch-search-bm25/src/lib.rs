@@ -12,6 +12,7 @@
 
 mod answer;
 mod document;
+mod gate;
 mod index;
 mod lexicon;
 mod options;
@@ -30,3 +31,8 @@ pub use ranker::Bm25;
 
 #[cfg(test)]
 mod tests;
+
+/// Keeps the example of the README true.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

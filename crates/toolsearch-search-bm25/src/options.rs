@@ -54,7 +54,7 @@ impl Default for Options {
             lexicon_weight: 0.8,
             coverage_power: 0.2,
             gate: Some(Gate::default()),
-            cut: 0.1,
+            cut: 0.25,
             query_terms: 64,
         }
     }
@@ -144,22 +144,37 @@ impl Default for Repair {
     }
 }
 
-/// When a query is refused although some words match: a telling word is unknown, the best tool
-/// covers too little of what the query asks for, and what it covers is not telling by itself.
+/// When a short query is refused although some words match. It is refused when a word of it is
+/// unknown or guessed and none of the best tools is meant clearly enough: by covering enough of the
+/// query, by the name of its owner, or by several of its words.
+///
+/// Long queries pass: most of their words tell a story, so an unknown one means little.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Gate {
-    /// Share of the query's weight that a tool has to match.
+    /// Share of the query's rarity that is enough.
     pub coverage: f32,
-    /// A matched word this rare, as a share of the rarest possible, lets the query pass alone.
-    pub telling: f32,
+    /// What a match in a description counts of one in a name, title or owner.
+    pub description: f32,
+    /// What a match among parameters counts of one in a name, title or owner.
+    pub parameters: f32,
+    /// Rarity of an owner's word that is enough, as a share of that of a word which one tool has.
+    pub owner: f32,
+    /// Number of matched words that is enough.
+    pub words: usize,
+    /// Words of the longest query that is looked at.
+    pub longest: usize,
 }
 
 impl Default for Gate {
     fn default() -> Self {
         Self {
-            coverage: 0.5,
-            telling: 0.7,
+            coverage: 0.45,
+            description: 0.8,
+            parameters: 0.5,
+            owner: 0.3,
+            words: 2,
+            longest: 3,
         }
     }
 }

@@ -23,12 +23,29 @@ pub(crate) struct Alternative {
     pub(crate) weight: f32,
 }
 
+/// How sure it is that the alternatives of a group are what the query says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The index has the word itself.
+    Known,
+    /// The index has its translation.
+    Foreign,
+    /// The index has words of like meaning.
+    Like,
+    /// The index has words of like spelling.
+    Guessed,
+    /// The index has nothing.
+    Unknown,
+}
+
 /// One thing that is looked for. A tool is paid for its best alternative.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Group {
+    /// Empty for an unknown word.
     pub(crate) alternatives: Vec<Alternative>,
-    /// Its share of what the query asks for; 0 where it only helps the order.
+    /// How telling it is; 0 where it only helps the order.
     pub(crate) mass: f32,
+    pub(crate) origin: Origin,
 }
 
 /// A query as read for one index.
@@ -36,11 +53,9 @@ pub(crate) struct Group {
 pub(crate) struct Query {
     /// In a defined order that does not depend on the order of the words.
     pub(crate) groups: Vec<Group>,
-    /// The mass of all groups and of the unknown words.
+    /// The mass of all groups.
     pub(crate) mass: f32,
-    /// Words that no tool has and that nothing near was found for.
-    pub(crate) unknown: usize,
-    /// Whether there was any word at all.
+    /// Whether there is a word to search for. A common word is one only where a name has it.
     pub(crate) has_words: bool,
 }
 
@@ -49,16 +64,17 @@ struct Asked {
     term: String,
     shape: Shape,
     common: bool,
+    capital: bool,
+    /// Parts of it follow.
     has_parts: bool,
+    /// Written like a product, `FedEx`, rather than like a name in code, `createIssue`.
+    is_brand: bool,
 }
 
 impl Query {
     pub(crate) fn read(index: &Bm25Index, text: &str) -> Self {
         let asked = asked(index, text);
-        let mut query = Self {
-            has_words: !asked.is_empty(),
-            ..Self::default()
-        };
+        let mut query = Self::default();
         let only_common = asked.iter().all(|word| word.common);
         let foreign = foreign_words(index, &asked);
         let mut part_weight = 1.0;
@@ -72,16 +88,29 @@ impl Query {
                 query.known(index, word, COMMON_WEIGHT, false);
             } else if query.known(index, word, 1.0, true) {
                 part_weight = PART_WEIGHT;
-            } else if !word.has_parts && word.shape == Shape::Whole {
+            } else if word.is_brand {
+                query.unknown(index, word, &[]);
+                part_weight = PART_WEIGHT;
+            } else if !word.has_parts && word.shape == Shape::Whole && !expands(index, word) {
                 query.unknown(index, word, &foreign[at]);
             }
             query.expand(index, word);
         }
-        let order = |group: &Group| group.alternatives.first().map_or(u32::MAX, |first| first.term);
-        query.groups.sort_by_key(order);
-        query.groups.dedup_by_key(|group| order(group));
-        query.mass += query.groups.iter().map(|group| group.mass).sum::<f32>();
+        query.close();
+        query.has_words = !only_common || !query.groups.is_empty();
         query
+    }
+
+    /// Puts the groups in order; of several with the same first term the heaviest stays.
+    fn close(&mut self) {
+        let first = |group: &Group| group.alternatives.first().map(|one| one.term);
+        self.groups.sort_by(|a, b| {
+            let by_term = first(a).cmp(&first(b));
+            by_term.then_with(|| b.mass.total_cmp(&a.mass))
+        });
+        self.groups
+            .dedup_by(|later, kept| first(kept).is_some() && first(later) == first(kept));
+        self.mass = self.groups.iter().map(|group| group.mass).sum();
     }
 
     /// Adds a word that the index has; false when it has not.
@@ -95,7 +124,11 @@ impl Query {
             alternatives.extend(synonyms(index, word, lesser));
         }
         let mass = if counts { index.rarity(term) } else { 0.0 };
-        self.groups.push(Group { alternatives, mass });
+        self.groups.push(Group {
+            alternatives,
+            mass,
+            origin: Origin::Known,
+        });
         true
     }
 
@@ -109,38 +142,48 @@ impl Query {
                 weight: options.lexicon_weight,
             })
             .collect();
+        let mut origin = Origin::Foreign;
         if alternatives.is_empty() {
+            origin = Origin::Like;
             alternatives.extend(synonyms(index, word, options.unknown_synonym_weight));
         }
         if alternatives.is_empty()
-            && index.parts.synonyms.expansion(&word.term).is_empty()
             && let Some(repair) = options.repair
         {
             let frequency = |term| index.frequency(term);
+            origin = Origin::Guessed;
             let near = near_terms(&index.vocabulary, frequency, &word.word, &word.term, repair);
             alternatives.extend(near.into_iter().map(|term| Alternative {
                 term,
                 weight: repair.weight,
             }));
         }
-        if let Some(first) = alternatives.first() {
-            let mass = index.rarity(first.term);
-            self.groups.push(Group { alternatives, mass });
-        } else if is_telling(word) {
-            self.unknown += 1;
-            self.mass += index.rarity_of(0);
+        let mass = match alternatives.first() {
+            Some(first) => index.rarity(first.term),
+            None if is_telling(word) => index.rarity_of(0),
+            None => return,
+        };
+        if alternatives.is_empty() {
+            origin = Origin::Unknown;
         }
+        self.groups.push(Group {
+            alternatives,
+            mass,
+            origin,
+        });
     }
 
-    /// Adds what an abbreviation stands for.
+    /// Adds what an abbreviation stands for; where the short form is unknown, that is what is asked.
     fn expand(&mut self, index: &Bm25Index, word: &Asked) {
-        for long in index.parts.synonyms.expansion(&word.term) {
+        let is_known = index.vocabulary.find(&word.term).is_some();
+        for long in index.parts.synonyms.expansion(&word.word) {
             if let Some(term) = index.vocabulary.find(long) {
                 let weight = EXPANSION_WEIGHT;
-                let alternatives = vec![Alternative { term, weight }];
+                let mass = if is_known { 0.0 } else { index.rarity(term) };
                 self.groups.push(Group {
-                    alternatives,
-                    mass: 0.0,
+                    alternatives: vec![Alternative { term, weight }],
+                    mass,
+                    origin: Origin::Foreign,
                 });
             }
         }
@@ -154,8 +197,18 @@ fn is_telling(word: &Asked) -> bool {
         && !word.word.bytes().any(|byte| byte.is_ascii_digit())
 }
 
+/// Whether a word is short for words that the index has.
+fn expands(index: &Bm25Index, word: &Asked) -> bool {
+    let mut long = index.parts.synonyms.expansion(&word.word).iter();
+    long.any(|term| index.vocabulary.find(term).is_some())
+}
+
 fn synonyms(index: &Bm25Index, word: &Asked, weight: f32) -> impl Iterator<Item = Alternative> {
-    let others = if weight > 0.0 { index.parts.synonyms.of(&word.term) } else { &[] };
+    let others = if weight > 0.0 {
+        index.parts.synonyms.of(&word.term)
+    } else {
+        &[]
+    };
     others
         .iter()
         .filter_map(|other| index.vocabulary.find(other))
@@ -167,24 +220,30 @@ fn asked(index: &Bm25Index, text: &str) -> Vec<Asked> {
     let text = &text[..text.floor_char_boundary(MAX_QUERY_BYTES)];
     let mut asked: Vec<Asked> = Vec::new();
     let mut read = 0;
+    let mut whole = 0;
     index.parts.words.read(text, Kind::Query, |word| {
         read += 1;
         if word.shape == Shape::Part
-            && let Some(whole) = asked.last_mut()
+            && let Some(whole) = asked.get_mut(whole)
         {
-            whole.has_parts |= whole.shape == Shape::Whole;
+            whole.has_parts = true;
+            whole.is_brand = whole.capital;
         }
-        if asked.iter().all(|before| before.word != word.text) {
-            let term = index.parts.words.term(word.text);
-            if asked.iter().all(|before| before.term != term) {
-                asked.push(Asked {
-                    word: word.text.to_owned(),
-                    term,
-                    shape: word.shape,
-                    common: word.common,
-                    has_parts: false,
-                });
-            }
+        let term = index.parts.words.term(word.text);
+        let place = asked.iter().position(|before| before.term == term);
+        if word.shape != Shape::Part {
+            whole = place.unwrap_or(asked.len());
+        }
+        if place.is_none() {
+            asked.push(Asked {
+                word: word.text.to_owned(),
+                term,
+                shape: word.shape,
+                common: word.common,
+                capital: word.capital,
+                has_parts: false,
+                is_brand: false,
+            });
         }
         read < MAX_QUERY_WORDS && asked.len() < index.parts.options.query_terms
     });

@@ -40,7 +40,11 @@ pub(crate) fn one_edit_apart(a: &str, b: &str) -> bool {
     let same = a.chars().zip(b.chars()).take_while(|(x, y)| x == y);
     let start: usize = same.map(|(c, _)| c.len_utf8()).sum();
     let (a, b) = (&a[start..], &b[start..]);
-    let same = a.chars().rev().zip(b.chars().rev()).take_while(|(x, y)| x == y);
+    let same = a
+        .chars()
+        .rev()
+        .zip(b.chars().rev())
+        .take_while(|(x, y)| x == y);
     let end: usize = same.map(|(c, _)| c.len_utf8()).sum();
     let (a, b) = (&a[..a.len() - end], &b[..b.len() - end]);
     let first_three = |text: &str| {

@@ -40,8 +40,7 @@ const ABBREVIATIONS: &[(&str, &str)] = &[
     ("cfg", "configuration"),
     ("db", "database"),
     ("dir", "directory"),
-    ("doc", "document"),
-    ("docs", "documentation"),
+    ("doc", "document documentation"),
     ("env", "environment"),
     ("gh", "github"),
     ("img", "image"),
@@ -70,12 +69,16 @@ impl Synonyms {
             let terms: Vec<String> = group.iter().map(|word| words.term(word)).collect();
             for term in &terms {
                 let others = terms.iter().filter(|other| *other != term).cloned();
-                tables.others.entry(term.clone()).or_default().extend(others);
+                tables
+                    .others
+                    .entry(term.clone())
+                    .or_default()
+                    .extend(others);
             }
         }
         for (short, long) in ABBREVIATIONS {
             let long = long.split(' ').map(|word| words.term(word)).collect();
-            tables.expansions.insert(words.term(short), long);
+            tables.expansions.insert((*short).to_owned(), long);
         }
         tables
     }
@@ -85,8 +88,13 @@ impl Synonyms {
         self.others.get(term).map_or(&[], Vec::as_slice)
     }
 
-    /// The words that an abbreviation stands for.
-    pub(crate) fn expansion(&self, term: &str) -> &[String] {
-        self.expansions.get(term).map_or(&[], Vec::as_slice)
+    /// The words that an abbreviation, or several of what it names, stands for.
+    pub(crate) fn expansion(&self, word: &str) -> &[String] {
+        let one = || {
+            word.strip_suffix('s')
+                .and_then(|one| self.expansions.get(one))
+        };
+        let found = self.expansions.get(word).or_else(one);
+        found.map_or(&[], Vec::as_slice)
     }
 }

@@ -1,1 +1,150 @@
-//! Parts that only the inside of the crate sees.
+//! Parts that only the inside of the crate sees: words, edits, vocabulary, tables.
+
+use crate::lexicon::{Lexicon, LexiconError};
+use crate::options::{Options, WordOptions};
+use crate::repair::one_edit_apart;
+use crate::synonyms::Synonyms;
+use crate::vocabulary::Vocabulary;
+use crate::words::{Kind, Words};
+
+fn read_with(options: WordOptions, kind: Kind, text: &str) -> String {
+    let words = Words::new(options);
+    let mut found = Vec::new();
+    words.read(text, kind, |word| {
+        found.push(words.term(word.text));
+        true
+    });
+    found.join(" ")
+}
+
+#[test]
+fn names_are_cut_into_words() {
+    let cases = [
+        ("create_issue", "creat issu"),
+        ("createIssue", "createissu creat issu"),
+        ("HTTPServer", "httpserver http server"),
+        ("getURLs", "geturl get url"),
+        ("k8s-pods.list/s3", "k8s pod list s3"),
+        ("GitHub'da", "github git hub da"),
+        ("Slack’e", "slack e"),
+        ("I", "i"),
+        (
+            "ISTANBUL İSTANBUL ıstanbul istanbul",
+            "istanbul istanbul istanbul istanbul",
+        ),
+        ("Café cafe\u{301}", "cafe cafe"),
+        ("ＣＲＥＡＴＥ", "creat"),
+        ("Straße ŁÓDŹ", "strass lodz"),
+        ("ΟΔΟΣ οδός", "οδοσ οδοσ"),
+        ("كِتَاب كتـاب", "كتاب كتاب"),
+        ("火车票", "火车 车票"),
+        ("票", "票"),
+        ("微信send消息", "微信 send 消息"),
+        ("がか", "がか"),
+        ("배송 조회", "배송 조회"),
+        ("", ""),
+        ("🚀 … !", ""),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(
+            read_with(WordOptions::default(), Kind::Name, text),
+            expected,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn prose_keeps_products_whole_and_leaves_common_words_out() {
+    let read = |text| read_with(WordOptions::default(), Kind::Prose, text);
+    assert_eq!(
+        read("List the issues of a GitHub repository"),
+        "list issu github repositori"
+    );
+    assert_eq!(read("What is it?"), "");
+}
+
+#[test]
+fn every_part_can_be_switched_off() {
+    let with = |set: fn(&mut WordOptions), text| {
+        let mut options = WordOptions::default();
+        set(&mut options);
+        read_with(options, Kind::Prose, text)
+    };
+    assert_eq!(with(|o| o.stem = false, "issues"), "issues");
+    assert_eq!(with(|o| o.stop_words = false, "the issues"), "the issu");
+    assert_eq!(with(|o| o.pairs = false, "火车票"), "火车票");
+    assert_eq!(
+        with(|o| o.split_identifiers = false, "open_issue"),
+        "open_issue"
+    );
+}
+
+#[test]
+fn one_edit_is_one_edit() {
+    for (a, b) in [
+        ("search", "serach"),
+        ("issue", "isue"),
+        ("isue", "issue"),
+        ("mail", "mall"),
+        ("ağaç", "ağac"),
+    ] {
+        assert!(one_edit_apart(a, b), "{a} {b}");
+    }
+    for (a, b) in [
+        ("search", "search"),
+        ("issue", "isu"),
+        ("mail", "lima"),
+        ("abcd", "badc"),
+        ("", "ab"),
+    ] {
+        assert!(!one_edit_apart(a, b), "{a} {b}");
+    }
+}
+
+#[test]
+fn vocabulary_finds_terms_and_beginnings() {
+    let terms = ["a", "add", "b", "ba", "天", "天气"];
+    let vocabulary = Vocabulary::of_sorted(terms.into_iter());
+    for (number, term) in (0..).zip(terms) {
+        assert_eq!(vocabulary.find(term), Some(number));
+        assert_eq!(vocabulary.term(number), term);
+    }
+    assert_eq!(vocabulary.find("ab"), None);
+    assert_eq!(vocabulary.find("zz天"), None);
+    assert_eq!(vocabulary.beginning_with('a'), 0..2);
+    assert_eq!(vocabulary.beginning_with('b'), 2..4);
+    assert_eq!(vocabulary.beginning_with('c'), 4..4);
+    assert_eq!(vocabulary.beginning_with('天'), 4..6);
+}
+
+#[test]
+fn lexicon_takes_the_longest_stem() {
+    let table = Lexicon::parse(
+        "t",
+        "# note\n\nara\tsearch\narama\tlookup\nal\tget\niş akışı\tworkflow\n",
+    )
+    .unwrap();
+    assert_eq!(table.english("arama"), Some("lookup"));
+    assert_eq!(table.english("aramalarim"), Some("lookup"));
+    assert_eq!(table.english("arabul"), Some("search"));
+    assert_eq!(table.english("al"), Some("get"));
+    assert_eq!(table.english("alarm"), None);
+    assert_eq!(table.english("is akisini"), Some("workflow"));
+    assert_eq!(table.english("is"), None);
+    assert_eq!(
+        Lexicon::parse("t", "ara search"),
+        Err(LexiconError::Line { line: 1 })
+    );
+    assert_eq!(Lexicon::turkish().english("guncelleyin"), Some("update"));
+}
+
+#[test]
+fn abbreviations_stand_for_their_words_in_the_plural_too() {
+    let synonyms = Synonyms::new(&Words::new(Options::default().words));
+    assert_eq!(synonyms.expansion("pr"), ["pull", "request"]);
+    assert_eq!(synonyms.expansion("prs"), ["pull", "request"]);
+    assert!(synonyms.expansion("s").is_empty());
+    assert!(synonyms.of("delet").contains(&"remov".to_owned()));
+    assert!(!synonyms.of("delet").contains(&"delet".to_owned()));
+}

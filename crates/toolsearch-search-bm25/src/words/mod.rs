@@ -39,6 +39,8 @@ pub(crate) struct Word<'a> {
     pub(crate) shape: Shape,
     /// Common English that says little.
     pub(crate) common: bool,
+    /// Begins with a capital letter.
+    pub(crate) capital: bool,
 }
 
 /// Longest word in bytes that is kept; the rest of a longer one is ignored.
@@ -79,7 +81,12 @@ impl Words {
                 return true;
             }
             let text = lower.as_str();
-            each(Word { text, shape, common })
+            each(Word {
+                text,
+                shape,
+                common,
+                capital: piece.starts_with(char::is_uppercase),
+            })
         });
     }
 

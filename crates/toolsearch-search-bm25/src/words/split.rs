@@ -15,7 +15,10 @@ pub(crate) fn pieces(
     mut each: impl FnMut(&str, Shape) -> bool,
 ) {
     let in_word = |c: char| is_word_character(c) || (c == '_' && !options.split_identifiers);
-    for chunk in text.split(|c| !in_word(c)).filter(|chunk| !chunk.is_empty()) {
+    for chunk in text
+        .split(|c| !in_word(c))
+        .filter(|chunk| !chunk.is_empty())
+    {
         let go_on = if options.pairs && !chunk.is_ascii() {
             by_script(chunk, |run, unspaced| {
                 if unspaced {
@@ -67,8 +70,8 @@ fn case_changes(word: &str) -> impl Iterator<Item = usize> + '_ {
         let mut after = word[at + c.len_utf8()..].chars();
         let next = after.next();
         let ends_in_plural = next == Some('s') && after.next().is_none_or(|c| !c.is_lowercase());
-        let begins = !previous.is_uppercase()
-            || (next.is_some_and(char::is_lowercase) && !ends_in_plural);
+        let begins =
+            !previous.is_uppercase() || (next.is_some_and(char::is_lowercase) && !ends_in_plural);
         begins.then_some(at)
     })
 }

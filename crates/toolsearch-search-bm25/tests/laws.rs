@@ -1,0 +1,241 @@
+//! Laws that hold for every catalog and every query.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+
+use futures::executor::block_on;
+use proptest::prelude::*;
+use serde_json::json;
+use toolsearch_catalog::{Catalog, Source, ToolDescriptor};
+use toolsearch_search::{EmptyReason, Index, Ranker, SearchRequest, SearchResponse};
+use toolsearch_search_bm25::{Bm25, Options};
+
+fn tool(owner: &str, name: &str, description: &str) -> ToolDescriptor {
+    let schema = json!({ "properties": { name: { "description": description } } });
+    let mut tool = ToolDescriptor::new(Source::Mcp, owner, name, schema).unwrap();
+    tool.description = description.to_owned();
+    tool
+}
+
+/// Few words, so that tools share them, in several scripts.
+fn words() -> impl Strategy<Value = String> {
+    let word = prop::sample::select(vec![
+        "create",
+        "issue",
+        "delete",
+        "searchFiles",
+        "İstanbul",
+        "天气预报",
+        "pull_request",
+        "the",
+        "ß",
+        "mail",
+    ]);
+    prop::collection::vec(word, 1..6).prop_map(|words| words.join(" "))
+}
+
+fn tools() -> impl Strategy<Value = Vec<ToolDescriptor>> {
+    let one = (
+        prop::sample::select(vec!["forge", "desk", "天"]),
+        words(),
+        words(),
+    );
+    prop::collection::vec(one, 0..12).prop_map(|rows| {
+        let tools = rows
+            .iter()
+            .map(|(owner, name, text)| tool(owner, name, text));
+        tools.collect()
+    })
+}
+
+fn ask(index: &dyn Index, query: &str) -> SearchResponse {
+    let mut request = SearchRequest::new(query, 5);
+    request.explain = true;
+    block_on(index.search(&request)).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_a_query_and_a_tool(query in any::<String>(), name in ".+", text in any::<String>()) {
+        let catalog: Catalog = [tool("o", &name, &text), tool("p", "other", &query)].into_iter().collect();
+        let answer = Bm25::default().build(&catalog, None).answer(&SearchRequest::new(query, 3));
+        prop_assert_eq!(answer.hits.is_empty(), answer.reason.is_some());
+        prop_assert!(answer.hits.iter().all(|hit| hit.score > 0.0 && hit.score.is_finite()));
+    }
+
+    #[test]
+    fn order_of_arrival_changes_nothing(tools in tools(), query in words(), turn in 0usize..12) {
+        // Of equal ids the first tool stays, so both orders must see the same one first.
+        let mut distinct: Vec<ToolDescriptor> = Vec::new();
+        for tool in tools {
+            if distinct.iter().all(|other| other.id != tool.id) {
+                distinct.push(tool);
+            }
+        }
+        let mut turned = distinct.clone();
+        turned.reverse();
+        let middle = turn.min(turned.len());
+        turned.rotate_left(middle);
+        let ranker = Bm25::default();
+        let (one, two): (Catalog, Catalog) = (distinct.into_iter().collect(), turned.into_iter().collect());
+        prop_assert_eq!(ask(&ranker.build(&one, None), &query), ask(&ranker.build(&two, None), &query));
+    }
+
+    #[test]
+    fn an_older_index_changes_nothing(old in tools(), new in tools(), query in words()) {
+        let ranker = Bm25::default();
+        let (old, new): (Catalog, Catalog) = (old.into_iter().collect(), new.into_iter().collect());
+        let older = ranker.build(&old, None);
+        let reused = ranker.build(&new, Some(&older));
+        prop_assert_eq!(ask(&reused, &query), ask(&ranker.build(&new, None), &query));
+    }
+
+    #[test]
+    fn order_is_by_score_and_then_by_id(tools in tools(), query in words()) {
+        let catalog: Catalog = tools.into_iter().collect();
+        let hits = ask(&Bm25::default().build(&catalog, None), &query).hits;
+        for two in hits.windows(2) {
+            prop_assert!(two[0].score > two[1].score || (two[0].score == two[1].score && two[0].id < two[1].id));
+        }
+        for hit in &hits {
+            prop_assert_eq!(&catalog.entries()[hit.position].id, &hit.id);
+            let sum: f32 = hit.evidence.iter().map(|piece| piece.weight).sum();
+            let all = hit.evidence.len() < 16;
+            prop_assert!(sum <= hit.score * 1.01 && !hit.evidence.is_empty());
+            prop_assert!(!all || sum >= hit.score * 0.99, "{} {}", sum, hit.score);
+        }
+    }
+
+    #[test]
+    fn a_shorter_list_is_the_beginning_of_a_longer_one(tools in tools(), query in words()) {
+        let catalog: Catalog = tools.into_iter().collect();
+        let index = Bm25::default().build(&catalog, None);
+        let all = index.answer(&SearchRequest::new(query.as_str(), 100)).hits;
+        let few = index.answer(&SearchRequest::new(query.as_str(), 2)).hits;
+        prop_assert_eq!(&all[..few.len()], &few[..]);
+        prop_assert_eq!(few.len(), all.len().min(2));
+    }
+}
+
+#[test]
+fn equal_catalog_and_options_give_the_same_index() {
+    let make = || -> Catalog {
+        [tool("o", "create_issue", "Open an issue")]
+            .into_iter()
+            .collect()
+    };
+    let ranker = Bm25::default();
+    let first = block_on(ranker.index(&make(), None)).unwrap();
+    let second = block_on(ranker.index(&make(), Some(&first))).unwrap();
+    assert!(Arc::ptr_eq(&first, &second));
+    let mut options = Options::default();
+    options.weights.name = 2.0;
+    let third = block_on(Bm25::new(options).index(&make(), Some(&second))).unwrap();
+    assert!(!Arc::ptr_eq(&second, &third));
+    let other: Catalog = [tool("o", "close_issue", "Close an issue")]
+        .into_iter()
+        .collect();
+    let fourth = block_on(ranker.index(&other, Some(&first))).unwrap();
+    assert_eq!(ask(&*fourth, "close").hits.len(), 1);
+}
+
+#[test]
+fn hostile_queries_end_in_an_answer() {
+    let catalog: Catalog = [tool("o", "create_issue", "Open an issue")]
+        .into_iter()
+        .collect();
+    let index = Bm25::default().build(&catalog, None);
+    let long = [
+        "issue ".repeat(4_000),
+        "aB".repeat(10_000),
+        "天".repeat(10_000),
+        "\u{fdfa}".repeat(6_000),
+        "e\u{301}".repeat(10_000),
+        (0..5_000).map(|n| format!("issu{n} ")).collect(),
+    ];
+    for query in &long {
+        let answer = index.answer(&SearchRequest::new(query.as_str(), usize::MAX));
+        assert_eq!(answer.hits.is_empty(), answer.reason.is_some());
+    }
+    assert_eq!(
+        index
+            .answer(&SearchRequest::new(long[0].as_str(), 8))
+            .hits
+            .len(),
+        1
+    );
+    for query in ["", "\0", "\u{200b}", "(", "[a-", "\\", ".*", "🚀🚀"] {
+        let answer = index.answer(&SearchRequest::new(query, 8));
+        assert_eq!(answer.reason, Some(EmptyReason::NoTerms), "{query:?}");
+    }
+    let empty = Bm25::default().build(&Catalog::empty(), None);
+    let answer = empty.answer(&SearchRequest::new("issue", 8));
+    assert_eq!(answer.reason, Some(EmptyReason::NoMatch));
+}
+
+#[test]
+fn hostile_schemas_are_read_within_bounds() {
+    let mut deep = json!({ "properties": { "bottom": {} } });
+    for _ in 0..200 {
+        deep =
+            json!({ "properties": { "level": deep }, "anyOf": [true, null, 7, { "$ref": "#" }] });
+    }
+    let wide: serde_json::Map<_, _> = (0..20_000).map(|n| (format!("p{n}"), json!({}))).collect();
+    let shapes = [
+        deep,
+        json!({ "properties": wide }),
+        json!({ "$ref": "#/$defs/a", "$defs": { "a": { "$ref": "#/$defs/a" } } }),
+        json!([1, 2]),
+        json!(null),
+    ];
+    for schema in shapes {
+        let mut one = ToolDescriptor::new(Source::Mcp, "o", "create_issue", schema).unwrap();
+        one.description = "Open an issue".to_owned();
+        let catalog: Catalog = [one].into_iter().collect();
+        let index = Bm25::default().build(&catalog, None);
+        assert_eq!(index.answer(&SearchRequest::new("issue", 8)).hits.len(), 1);
+    }
+}
+
+#[test]
+fn parameters_behind_references_are_found() {
+    let schema = json!({
+        "properties": { "where": { "$ref": "#/$defs/place" } },
+        "$defs": { "place": { "properties": { "latitude": { "enum": ["polar", "tropical"] } } } }
+    });
+    let one = ToolDescriptor::new(Source::Mcp, "o", "a", schema).unwrap();
+    let catalog: Catalog = [one, tool("o", "b", "")].into_iter().collect();
+    let index = Bm25::default().build(&catalog, None);
+    for query in ["latitude", "tropical"] {
+        let hits = index.answer(&SearchRequest::new(query, 8)).hits;
+        assert_eq!(hits[0].id.as_str(), "mcp:o:a", "{query}");
+    }
+}
+
+#[test]
+fn small_catalogs_are_searched_like_large_ones() {
+    let catalog: Catalog = [tool("o", "create_issue", "Open a new issue")]
+        .into_iter()
+        .collect();
+    let index = Bm25::default().build(&catalog, None);
+    for query in [
+        "issue",
+        "open issue",
+        "please create some issue for frobnicator",
+    ] {
+        assert_eq!(
+            index.answer(&SearchRequest::new(query, 8)).hits.len(),
+            1,
+            "{query}"
+        );
+    }
+    assert!(
+        index
+            .answer(&SearchRequest::new("frobnicate zork", 8))
+            .hits
+            .is_empty()
+    );
+}
