@@ -1,0 +1,4 @@
+//! Plugins as the dispatch uses them: manifests read strictly, commands as real processes.
+
+mod calls;
+mod manifests;
