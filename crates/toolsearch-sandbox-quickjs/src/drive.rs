@@ -43,6 +43,8 @@ pub(crate) fn run(
 enum End {
     Outcome(GuestOutcome),
     Error(RunError),
+    /// Stopped where nothing was thrown.
+    Stopped,
     Threw(Persistent<Value<'static>>, Why),
 }
 
@@ -63,6 +65,7 @@ fn tell(vm: &Vm, end: End, source: &Normalized, limits: &Limits) -> GuestOutcome
     let (reason, why) = match end {
         End::Outcome(outcome) => return outcome,
         End::Error(error) => return GuestOutcome::Failed(error),
+        End::Stopped => return GuestOutcome::Failed(timeout(last_call(vm, source))),
         End::Threw(reason, why) => (reason, why),
     };
     vm.runtime
@@ -89,6 +92,21 @@ fn tell(vm: &Vm, end: End, source: &Normalized, limits: &Limits) -> GuestOutcome
         Why::Stopped => error = timeout(error),
     }
     GuestOutcome::Failed(error)
+}
+
+/// The place of the last call, for a program that was stopped somewhere after it.
+fn last_call(vm: &Vm, source: &Normalized) -> RunError {
+    vm.link.grant_report();
+    let site = vm.context.with(|ctx| {
+        let control = vm.control.clone().restore(&ctx).ok()?;
+        let last: Function<'_> = control.get("lastSite").ok()?;
+        last.call::<_, String>(()).ok()
+    });
+    let thrown = Thrown {
+        stack: site.unwrap_or_default(),
+        ..Thrown::default()
+    };
+    diagnose::read(&thrown, source, vm.link.shift() + source.shift)
 }
 
 fn explain<'js>(ctx: &Ctx<'js>, control: &Object<'js>, reason: Value<'js>) -> Option<Thrown> {
@@ -374,7 +392,7 @@ impl<'a, 'js> Run<'a, 'js> {
         };
         match reason {
             Some(reason) => self.threw(reason, Why::Stopped),
-            None => End::Error(timeout(unreadable())),
+            None => End::Stopped,
         }
     }
 

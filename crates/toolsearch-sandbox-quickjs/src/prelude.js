@@ -221,13 +221,14 @@
   const open = new Map();
   const timers = new Map();
   const lost = new Map();
-  let queue = [], queueHead = 0, flying = 0, made = 0, nextId = 0, timersMade = 0, nextTimer = 1;
+  let queue = [], queueHead = 0, flying = 0, made = 0, nextId = 0, timersMade = 0, nextTimer = 1, lastSite = '';
 
   // Makes a call; `make` checks what the program gave and builds the arguments, `shape` turns the
   // host's reply into what the program gets. Never throws: whatever is wrong rejects the promise, and
   // a program that ignores it does not succeed.
   function request(name, make, shape) {
     const call = { name, json: '', shape, site: new Error('').stack, resolve: null, reject: null };
+    lastSite = call.site;
     const promise = new Promise((resolve, reject) => {
       call.resolve = resolve;
       call.reject = reject;
@@ -514,6 +515,7 @@
       if (handled) mapDelete(lost, promise);
       else if (mapSize(lost) < 64 || weakGet(hostErrors, reason) !== undefined) mapSet(lost, promise, reason);
     },
+    lastSite: () => lastSite,
     claim(promise) { mapDelete(lost, promise); },
     // The first rejection nobody handled, failed calls before the program's own.
     firstLost() {

@@ -3,7 +3,7 @@
 use std::{fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{ErrorCode, Host, Limits, Program, RunError, RunReport};
 
@@ -38,7 +38,7 @@ pub trait Engine: Debug + Send + Sync {
 }
 
 /// The walls around a guest, outermost last, each with its state.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Layers {
     /// In a fixed order that the engine chooses.
@@ -67,7 +67,7 @@ impl Layers {
 
 /// One wall.
 #[non_exhaustive]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
     /// A fixed word, e.g. `seccomp`.
     pub name: String,
@@ -90,7 +90,7 @@ impl Layer {
 }
 
 /// Whether a wall stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LayerState {
     /// In force as designed.

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{ErrorCode, HostError, Journal, PendingCall, cut_text};
@@ -145,7 +145,7 @@ impl Truncated {
 
 /// Why a run failed, in a form that a model can act on.
 #[non_exhaustive]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub struct RunError {
     /// The kind.
     pub code: ErrorCode,

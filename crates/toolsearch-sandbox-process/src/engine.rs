@@ -1,0 +1,207 @@
+//! The engine: starts workers, keeps one warm, and asks once which walls hold.
+
+use std::{
+    io::BufRead,
+    sync::{Arc, Mutex, OnceLock, PoisonError, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use tokio::sync::Semaphore;
+use toolsearch_sandbox::{
+    Engine, ErrorCode, Host, Layers, Ledger, Limits, Program, RunError, RunReport, Unsupported,
+};
+
+use crate::{
+    conversation::{self, Greeting},
+    spawn::{Spawned, Worker},
+    wire::{self, FromWorker},
+    worker::is_worker,
+};
+
+/// A warm worker older than this is not used; it is about to go by itself.
+const WARM_LIFE: Duration = Duration::from_secs(540);
+
+/// Runs programs in worker processes, one process per run. Needs a tokio runtime with time and I/O while
+/// a run is under way, and none in between.
+#[derive(Debug)]
+pub struct ProcessEngine {
+    name: String,
+    worker: Worker,
+    options: Options,
+    warm: Mutex<Vec<Spawned>>,
+    checked: OnceLock<Result<Layers, Unsupported>>,
+    places: Semaphore,
+}
+
+/// How workers are kept.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Workers that wait for a program, started after the first check or run. 1.
+    pub warm: usize,
+    /// Runs at once; more wait. 32.
+    pub concurrent: usize,
+    /// How long a worker may take to be ready. 5 s.
+    pub start: Duration,
+    /// Names of layers without which nothing is run. `no_new_privs` and `seccomp` on Linux, where they
+    /// are always to be had; none elsewhere, where the embedded engine's own lack of I/O is the wall.
+    pub required: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let required: &[&str] = if cfg!(target_os = "linux") {
+            &["no_new_privs", "seccomp"]
+        } else {
+            &[]
+        };
+        Self {
+            warm: 1,
+            concurrent: 32,
+            start: Duration::from_secs(5),
+            required: required.iter().map(|name| (*name).to_owned()).collect(),
+        }
+    }
+}
+
+impl ProcessEngine {
+    /// An engine of this name, as its guest calls itself, in this worker. Starts nothing yet.
+    #[must_use]
+    pub fn new(name: impl Into<String>, worker: Worker) -> Self {
+        Self::with_options(name, worker, Options::default())
+    }
+
+    /// The same with other options.
+    #[must_use]
+    pub fn with_options(name: impl Into<String>, worker: Worker, options: Options) -> Self {
+        Self {
+            name: name.into(),
+            worker,
+            places: Semaphore::new(options.concurrent.max(1)),
+            options,
+            warm: Mutex::default(),
+            checked: OnceLock::new(),
+        }
+    }
+
+    /// Starts workers until as many are warm as the options say. Failures are left to the next run.
+    pub fn warm_up(&self) {
+        while self.with_warm(|warm| warm.len() < self.options.warm) {
+            match self.worker.spawn() {
+                Ok(worker) => self.with_warm(|warm| warm.push(worker)),
+                Err(error) => {
+                    tracing::debug!(%error, "no warm worker");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn with_warm<T>(&self, act: impl FnOnce(&mut Vec<Spawned>) -> T) -> T {
+        act(&mut self.warm.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn take_worker(&self) -> Result<Spawned, Unsupported> {
+        if is_worker() {
+            return Err(Unsupported::new(
+                "a worker cannot start workers; `main` must ask `is_worker()` before anything else",
+            ));
+        }
+        while let Some(mut worker) = self.with_warm(Vec::pop) {
+            if worker.age() < WARM_LIFE && worker.status().is_none() {
+                return Ok(worker);
+            }
+        }
+        self.worker
+            .spawn()
+            .map_err(|error| Unsupported::new(format!("the worker cannot be started: {error}")))
+    }
+
+    fn probe(&self) -> Result<Layers, Unsupported> {
+        let mut worker = self.take_worker()?;
+        let stdout = worker.child.stdout.take();
+        let stdout = stdout.ok_or_else(|| Unsupported::new("the worker has no output"))?;
+        let (sender, receiver) = mpsc::sync_channel(1);
+        // Ends with the worker's pipe, at the latest when the worker is killed below.
+        thread::spawn(move || {
+            let mut line = Vec::new();
+            let mut reader =
+                std::io::BufReader::new(std::io::Read::take(stdout, wire::ENVELOPE as u64));
+            let _ = sender.send(reader.read_until(b'\n', &mut line).map(|_| line));
+        });
+        let line = receiver.recv_timeout(self.options.start);
+        drop(worker);
+        let line = line.map_err(|_| conversation::not_ready(self.options.start))?;
+        let line =
+            line.map_err(|error| Unsupported::new(format!("the worker is gone: {error}")))?;
+        self.greeting()
+            .accept(serde_json::from_slice::<FromWorker>(&line).ok())
+    }
+
+    fn greeting(&self) -> Greeting<'_> {
+        Greeting {
+            name: &self.name,
+            required: &self.options.required,
+            within: self.options.start,
+        }
+    }
+
+    async fn run_in_worker(
+        &self,
+        program: Program,
+        host: &Arc<dyn Host>,
+        limits: &Limits,
+    ) -> RunReport {
+        let fail = |error: RunError| RunReport::failed(&self.name, error);
+        if let Some(error) = program.oversize(limits) {
+            return fail(error);
+        }
+        let (journal, program) = (program.journal.clone(), program.resumed(Default::default()));
+        let ledger = match Ledger::new(journal, limits) {
+            Ok(ledger) => ledger,
+            Err(mismatch) => return fail(mismatch.into()),
+        };
+        let Ok(_place) = self.places.acquire().await else {
+            return fail(RunError::new(
+                ErrorCode::EngineUnavailable,
+                "the engine is closed",
+            ));
+        };
+        let worker = match self.take_worker() {
+            Ok(worker) => worker,
+            Err(unsupported) => return fail(unsupported.into()),
+        };
+        let greeting = self.greeting();
+        conversation::hold(worker, &greeting, &program, ledger, host.as_ref(), limits).await
+    }
+}
+
+#[async_trait]
+impl Engine for ProcessEngine {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn check(&self) -> Result<Layers, Unsupported> {
+        let checked = self.checked.get_or_init(|| self.probe()).clone();
+        if checked.is_ok() {
+            self.warm_up();
+        }
+        checked
+    }
+
+    async fn run(&self, program: Program, host: Arc<dyn Host>, limits: &Limits) -> RunReport {
+        let started = Instant::now();
+        let mut report = self.run_in_worker(program, &host, limits).await;
+        report.duration = started.elapsed();
+        if report
+            .error()
+            .is_none_or(|error| error.code != ErrorCode::EngineUnavailable)
+        {
+            self.warm_up();
+        }
+        report
+    }
+}

@@ -1,0 +1,187 @@
+//! Nothing is left behind: no process after a run, a timeout, a dropped run, a killed host.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Command, Stdio},
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use libtest_mimic::Trial;
+use toolsearch_sandbox::*;
+use toolsearch_sandbox_process::{Options, ProcessEngine, WORKER_ARG, Worker};
+
+use crate::{host::*, trial};
+
+/// Makes this binary a host that can be killed.
+pub(crate) const SUB_HOST: &str = "--sub-host";
+
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        trial("one_process_a_run_and_none_after", none_left),
+        trial("a_dropped_run_is_gone_at_once", dropped),
+        trial("a_killed_worker_is_reported", killed),
+        trial("a_worker_dies_with_its_host", orphan),
+    ]
+}
+
+/// The workers among the children of a process.
+fn workers_of(parent: u32) -> Vec<u32> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else {
+            continue;
+        };
+        let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let is_worker = command
+            .split(|b| *b == 0)
+            .any(|word| word == WORKER_ARG.as_bytes());
+        if is_worker && parent_of(pid) == Some(parent) {
+            found.push(pid);
+        }
+    }
+    found
+}
+
+/// Parent of a process; none for one that is gone or a zombie.
+fn parent_of(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    if state == "Z" {
+        None
+    } else {
+        fields.next()?.parse().ok()
+    }
+}
+
+fn mine() -> Vec<u32> {
+    workers_of(std::process::id())
+}
+
+fn cold() -> ProcessEngine {
+    let mut options = Options::default();
+    options.warm = 0;
+    ProcessEngine::with_options("quickjs", Worker::current_exe().unwrap(), options)
+}
+
+fn none_left() {
+    for (source, wall) in [
+        ("return 1", 5000),
+        ("while (true) {}", 200),
+        ("throw 1", 5000),
+        (
+            "const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))",
+            5000,
+        ),
+        ("await tools.call('ask', { n: 1 })", 5000),
+    ] {
+        let engine = cold();
+        block_on(engine.run(program(source), Arc::new(Tools::default()), &limits(wall)));
+        assert_eq!(mine(), [0_u32; 0], "after {source}");
+    }
+    let engine = engine();
+    engine.check().unwrap();
+    let warm = mine();
+    assert_eq!(warm.len(), 1);
+    block_on(engine.run(
+        program("return 1"),
+        Arc::new(Tools::default()),
+        &limits(5000),
+    ));
+    let next = mine();
+    assert_eq!(next.len(), 1);
+    assert_ne!(next, warm, "a worker runs one program");
+    drop(engine);
+    assert_eq!(mine(), [0_u32; 0]);
+}
+
+fn dropped() {
+    block_on(async {
+        let (engine, tools) = (cold(), Arc::new(Tools::default()));
+        for source in [
+            "await tools.call('never', {})",
+            "tools.call('never', {}); while (true) {}",
+        ] {
+            let limits = limits(30_000);
+            let mut run = engine.run(program(source), tools.clone(), &limits);
+            let deadline = Instant::now() + Duration::from_secs(10);
+            while tools.open.load(Ordering::SeqCst) == 0 {
+                assert!(Instant::now() < deadline);
+                let step = tokio::time::timeout(Duration::from_millis(5), &mut run).await;
+                assert!(step.is_err(), "{step:?}");
+            }
+            assert_eq!(mine().len(), 1);
+            drop(run);
+            assert_eq!(mine(), [0_u32; 0]);
+            assert_eq!(
+                tools.open.load(Ordering::SeqCst),
+                0,
+                "the host's call is cancelled too"
+            );
+        }
+    });
+}
+
+fn killed() {
+    block_on(async {
+        let (engine, tools) = (cold(), Arc::new(Tools::default()));
+        let limits = limits(30_000);
+        let mut run = engine.run(
+            program("await tools.call('never', {})"),
+            tools.clone(),
+            &limits,
+        );
+        while tools.open.load(Ordering::SeqCst) == 0 {
+            let _ = tokio::time::timeout(Duration::from_millis(5), &mut run).await;
+        }
+        let pid = rustix::process::Pid::from_raw(i32::try_from(mine()[0]).unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        let report = run.await;
+        let error = report.error().unwrap();
+        assert_eq!(error.code, ErrorCode::ProtocolError);
+        assert!(error.message.contains("signal 9"), "{error}");
+    });
+}
+
+fn orphan() {
+    let mut host = Command::new(std::env::current_exe().unwrap())
+        .arg(SUB_HOST)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(host.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let worker: u32 = line.trim().parse().unwrap();
+    assert_eq!(parent_of(worker), Some(host.id()));
+    host.kill().unwrap();
+    host.wait().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while parent_of(worker).is_some() {
+        assert!(
+            Instant::now() < deadline,
+            "worker {worker} outlived its host"
+        );
+        std::thread::yield_now();
+    }
+}
+
+/// Runs an endless program and prints the worker's process id, until killed.
+pub(crate) fn be_a_host() -> ! {
+    block_on(async {
+        let (engine, tools) = (cold(), Arc::new(Tools::default()));
+        let limits = limits(60_000);
+        let source = "tools.call('never', {}); while (true) {}";
+        let mut run = engine.run(program(source), tools.clone(), &limits);
+        while tools.open.load(Ordering::SeqCst) == 0 {
+            let _ = tokio::time::timeout(Duration::from_millis(5), &mut run).await;
+        }
+        let mut out = std::io::stdout();
+        writeln!(out, "{}", mine()[0]).unwrap();
+        out.flush().unwrap();
+        run.await;
+    });
+    std::process::exit(0)
+}
