@@ -1,3 +1,106 @@
-//! The command `toolsearch`.
+//! The program `toolsearch`: reads the command line, runs one command, and ends with its exit code.
+//! What the commands do stands in `command/`, how their parts are put together in `assemble/`.
 
-fn main() {}
+mod assemble;
+mod cli;
+mod command;
+mod fault;
+mod measure;
+mod output;
+mod table;
+mod tokens;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use tokio::runtime::{Builder, Runtime};
+use tracing_subscriber::EnvFilter;
+
+use crate::cli::{Cli, Command};
+use crate::fault::{Done, Exit, Fault};
+use crate::output::Output;
+
+/// How long an ending process waits for threads that still do something.
+const LINGER: Duration = Duration::from_millis(200);
+
+fn main() -> ExitCode {
+    toolsearch::work_if_asked();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Whether help or complaint: there is nobody to tell when it cannot be printed.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let output = Output::new(&cli.common);
+    let exit = match perform(&cli, &output) {
+        Ok(exit) => exit,
+        Err(fault) if fault.silent => fault.exit,
+        Err(fault) => {
+            output.fault(&fault);
+            fault.exit
+        }
+    };
+    ExitCode::from(exit.code())
+}
+
+fn perform(cli: &Cli, output: &Output) -> Done {
+    start_logging(cli);
+    let runtime = runtime(&cli.command)
+        .map_err(|error| Fault::failed(format!("cannot start the runtime: {error}")))?;
+    let done = runtime.block_on(async {
+        tokio::select! {
+            done = command::execute(cli, output) => done,
+            () = interrupted() => Ok(Exit::Interrupted),
+        }
+    });
+    // A read of standard input may hang for ever; nothing waits for it.
+    runtime.shutdown_timeout(LINGER);
+    done
+}
+
+/// Serving has many things to do at once; everything else starts quicker on one thread.
+fn runtime(command: &Command) -> std::io::Result<Runtime> {
+    let mut builder = match command {
+        Command::Serve(_) => Builder::new_multi_thread(),
+        _ => Builder::new_current_thread(),
+    };
+    builder.enable_all().build()
+}
+
+/// Standard error gets what happens: warnings while serving, more with `-v`, or what `RUST_LOG` says.
+fn start_logging(cli: &Cli) {
+    let serving = matches!(cli.command, Command::Serve(_));
+    let level = match cli.common.verbose {
+        0 if !serving => return,
+        0 => "warn",
+        1 => "info",
+        _ => "debug",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(output::colours_stderr())
+        .init();
+}
+
+/// Ends when the person or the system asks the process to end.
+async fn interrupted() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+            return;
+        }
+    }
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

@@ -14,6 +14,7 @@ mod connection;
 mod life;
 mod listing;
 mod notes;
+mod offline;
 mod server;
 mod shared;
 mod spec;
@@ -22,6 +23,7 @@ mod stdio;
 mod text;
 mod wire;
 
+pub use offline::read_tools;
 pub use server::McpServer;
 pub use spec::{Endpoint, Protocol, Secret, ServerSpec, StdioCommand, ToolFilter};
 pub use status::{ServerState, ServerStatus};

@@ -258,7 +258,7 @@ fn annotations(hints: &Map<String, Value>) -> Annotations {
 }
 
 /// Whether a tool is meant for the user interface of an MCP app and not for models.
-fn is_for_apps_only(tool: &Value) -> bool {
+pub(crate) fn is_for_apps_only(tool: &Value) -> bool {
     let visibility = tool
         .pointer("/_meta/ui/visibility")
         .and_then(Value::as_array);

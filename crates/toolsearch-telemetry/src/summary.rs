@@ -91,6 +91,11 @@ impl Summary {
 
     fn add(&mut self, stamped: &Stamped) {
         match &stamped.event {
+            // Planned anew after a change: what was seen at first stays.
+            Event::Opened(opened) if !self.mode.is_empty() => {
+                self.catalog.clone_from(&opened.catalog);
+                self.fingerprint.clone_from(&opened.fingerprint);
+            }
             Event::Opened(opened) => {
                 self.opened_at = stamped.at;
                 self.agent.clone_from(&opened.agent);

@@ -1,1 +1,79 @@
-//! Tool search for LLM agents: the recommended parts in one place.
+//! The facade: every library crate of the workspace under a short name, and [`recommended`], the
+//! parts that the program `toolsearch` itself is built from.
+//!
+//! Nothing is decided here that cannot be decided otherwise: [`recommended`] fills in the same
+//! public fields of [`runtime::Components`] that a caller may fill in by hand. Not here: reading
+//! files, starting servers, talking to models.
+
+use std::sync::Arc;
+
+pub use toolsearch_catalog as catalog;
+pub use toolsearch_invoke as invoke;
+pub use toolsearch_mode as mode;
+pub use toolsearch_mode_code as mode_code;
+pub use toolsearch_mode_directory as mode_directory;
+pub use toolsearch_mode_tools as mode_tools;
+pub use toolsearch_policy as policy;
+pub use toolsearch_runtime as runtime;
+pub use toolsearch_sandbox as sandbox;
+pub use toolsearch_sandbox_process as sandbox_process;
+pub use toolsearch_sandbox_quickjs as sandbox_quickjs;
+pub use toolsearch_schema as schema;
+pub use toolsearch_search as search;
+pub use toolsearch_search_bm25 as search_bm25;
+pub use toolsearch_telemetry as telemetry;
+
+use toolsearch_mode_code::CodeMode;
+use toolsearch_mode_tools::ToolsMode;
+use toolsearch_runtime::Components;
+use toolsearch_sandbox::{Engine, NoEngine};
+use toolsearch_sandbox_process::{ProcessEngine, Worker, is_worker, worker_main};
+use toolsearch_sandbox_quickjs::{NAME, QuickJs};
+use toolsearch_search::ExactFirst;
+use toolsearch_search_bm25::Bm25;
+
+/// The parts that suit most programs: exact names before ranked words, mode `code` with the three
+/// structured controls to fall back on, and programs run by [`process_engine`]. Policy allows
+/// everything, nobody is asked and nothing is recorded until the caller sets those fields.
+///
+/// ```
+/// use toolsearch::runtime::{Options, Runtime};
+///
+/// toolsearch::work_if_asked();
+/// let runtime = Runtime::new(toolsearch::recommended(), Options::default())?;
+/// # Ok::<(), toolsearch::runtime::Misconfigured>(())
+/// ```
+#[must_use]
+pub fn recommended() -> Components {
+    recommended_with(process_engine())
+}
+
+/// The same with another engine, such as [`sandbox::NoEngine`] where no program may ever run.
+#[must_use]
+pub fn recommended_with(engine: Arc<dyn Engine>) -> Components {
+    let mut parts = Components::default();
+    parts.ranker = Arc::new(ExactFirst(Bm25::default()));
+    parts.mode = Arc::new(CodeMode);
+    parts.fallback = Arc::new(ToolsMode);
+    parts.engine = engine;
+    parts
+}
+
+/// QuickJS in locked-down processes of this very binary, whose `main` must call [`work_if_asked`]
+/// before anything else. Starts nothing yet. Where the path of the binary is unknown there is no
+/// engine, and mode `code` falls back.
+#[must_use]
+pub fn process_engine() -> Arc<dyn Engine> {
+    match Worker::current_exe() {
+        Ok(worker) => Arc::new(ProcessEngine::new(NAME, worker)),
+        Err(_) => Arc::new(NoEngine),
+    }
+}
+
+/// Makes this process the worker of [`process_engine`] when it was started as one, and then never
+/// returns. Belongs first in `main`: before threads, logging and configuration.
+pub fn work_if_asked() {
+    if is_worker() {
+        worker_main(QuickJs::new());
+    }
+}

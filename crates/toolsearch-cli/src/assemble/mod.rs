@@ -1,0 +1,214 @@
+//! From the command line to sessions: configuration → sources → rules → runtime → session.
+
+pub(crate) mod approver;
+pub(crate) mod configuration;
+pub(crate) mod logs;
+pub(crate) mod modes;
+mod offline;
+pub(crate) mod policy;
+pub(crate) mod sources;
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use toolsearch::invoke::Listing;
+use toolsearch::mode::{ControlNames, Mode, SearchLimits};
+use toolsearch::mode_tools::ToolsMode;
+use toolsearch::policy::{Glob, Rules, Subject};
+use toolsearch::runtime::{
+    Compaction, Components, OpenError, OpenRequest, Options, Runtime, Session,
+};
+use toolsearch::telemetry::Recorder;
+use toolsearch_config::{DIRECT_SCHEMA_BYTES, DIRECT_TOOLS, Effective, Switch};
+
+use crate::cli::Common;
+use crate::fault::Fault;
+use crate::output::Output;
+
+use self::configuration::Configuration;
+use self::logs::SessionLogs;
+use self::sources::{Kind, Sources};
+
+/// What the sessions are for.
+#[derive(Debug)]
+pub(crate) enum Purpose {
+    /// One command of a person: logged, results given whole.
+    Command,
+    /// A model: logged, results within its budget.
+    Model,
+    /// A demonstration, recorded as it says.
+    Shown(Arc<dyn Recorder>),
+    /// Only to measure something: not logged.
+    Measuring,
+}
+
+/// Most bytes of a result that a person is given.
+const COMMAND_RESULT_BYTES: usize = 64 << 20;
+
+/// Everything that a command on tools needs.
+#[derive(Debug)]
+pub(crate) struct Assembled {
+    pub(crate) configuration: Configuration,
+    pub(crate) rules: Rules,
+    pub(crate) subject: Subject,
+    pub(crate) sources: Sources,
+    pub(crate) runtime: Runtime,
+    logs: Option<Arc<SessionLogs>>,
+}
+
+impl Assembled {
+    /// Reads the configuration and puts the parts together. Starts no server and no engine.
+    pub(crate) fn new(common: &Common, purpose: Purpose, output: &Output) -> Result<Self, Fault> {
+        let configuration = Configuration::read(common, output)?;
+        let sources = Sources::new(&configuration, &common.tools)?;
+        if sources.kind == Kind::Sample {
+            let note = match &configuration.located.path {
+                None => "no configuration was found; these are the built-in sample tools",
+                Some(_) => "no servers are configured; these are the built-in sample tools",
+            };
+            output.note(note);
+        }
+        Self::of(configuration, sources, common.agent.as_deref(), purpose)
+    }
+
+    /// Puts the parts together for sources that are already known.
+    pub(crate) fn of(
+        configuration: Configuration,
+        sources: Sources,
+        agent: Option<&str>,
+        purpose: Purpose,
+    ) -> Result<Self, Fault> {
+        let rules = policy::rules(&configuration.settings, agent)?;
+        let logs = match purpose {
+            Purpose::Command | Purpose::Model => logs::folder(&configuration)
+                .map(SessionLogs::new)
+                .map(Arc::new),
+            Purpose::Shown(_) | Purpose::Measuring => None,
+        };
+        let mut parts = components(&configuration);
+        parts.policy = Arc::new(rules.clone());
+        parts.invokers = sources.invokers.clone();
+        if let Some(logs) = &logs {
+            parts.recorder = Arc::clone(logs) as Arc<dyn Recorder>;
+        }
+        let mut options = options(&configuration.effective);
+        match purpose {
+            Purpose::Command => options.result_bytes = COMMAND_RESULT_BYTES,
+            Purpose::Shown(recorder) => parts.recorder = recorder,
+            Purpose::Model | Purpose::Measuring => {}
+        }
+        options.approval_timeout =
+            Duration::from_millis(configuration.settings.approvals.timeout_ms);
+        let runtime = Runtime::new(parts, options)
+            .map_err(|error| Fault::configuration(error.to_string()))?;
+        let subject = match agent {
+            Some(agent) => Subject::agent(agent),
+            None => Subject::anyone(),
+        };
+        Ok(Self {
+            configuration,
+            rules,
+            subject,
+            sources,
+            runtime,
+            logs,
+        })
+    }
+
+    /// A session for search, describe and call: no model sees its surface, so no engine is started
+    /// for it.
+    pub(crate) async fn open(&self) -> Result<Session, Fault> {
+        self.open_listed(self.sources.list().await).await
+    }
+
+    /// The same over listings that are there already.
+    pub(crate) async fn open_listed(&self, listings: Vec<Listing>) -> Result<Session, Fault> {
+        let mut request = self.request(listings);
+        let wanted = modes::mode(&self.configuration.effective);
+        if wanted.needs_engine() {
+            request.mode = Some(Arc::new(ToolsMode));
+        }
+        self.open_with(request).await
+    }
+
+    /// A session as a request asks for it.
+    pub(crate) async fn open_with(&self, request: OpenRequest) -> Result<Session, Fault> {
+        self.runtime
+            .open(request)
+            .await
+            .map_err(|error| match error {
+                OpenError::Policy(fault) => policy::faulty(&fault),
+                other => Fault::configuration(other.to_string()),
+            })
+    }
+
+    /// What a session over these listings is planned from.
+    pub(crate) fn request(&self, listings: Vec<Listing>) -> OpenRequest {
+        let mut request = OpenRequest::new(self.subject.clone(), listings);
+        request.session = Some(logs::new_name(now_ms()));
+        request
+    }
+
+    /// Ends servers and says when nothing could be recorded.
+    pub(crate) async fn close(&self, output: &Output) {
+        self.sources.shutdown().await;
+        if self.logs.as_ref().is_some_and(|logs| logs.failed()) {
+            output.warning("this session was not recorded: its log cannot be written");
+        }
+    }
+}
+
+/// Milliseconds since the Unix epoch.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+}
+
+fn components(configuration: &Configuration) -> Components {
+    let effective = &configuration.effective;
+    let mut parts = toolsearch::recommended_with(modes::engine(effective));
+    parts.mode = modes::mode(effective);
+    parts.approver = approver::approver(configuration.settings.approvals.mode);
+    parts
+}
+
+/// The numbers and switches of the runtime from the settings in force.
+fn options(effective: &Effective) -> Options {
+    let mut options = Options::default();
+    options.compaction = match effective.switch.value {
+        Switch::On => Compaction::Always,
+        Switch::Off => Compaction::Never,
+        Switch::Automatic => Compaction::Above {
+            tools: DIRECT_TOOLS,
+            bytes: DIRECT_SCHEMA_BYTES,
+        },
+    };
+    let small = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
+    options.search = SearchLimits::new(
+        small(effective.search_default_limit.value),
+        small(effective.max_search_limit.value),
+    );
+    options.names = names(effective);
+    options.always_visible = effective
+        .always_visible
+        .value
+        .iter()
+        .map(|glob| Glob::new(glob.as_str()))
+        .collect();
+    options.hidden_calls = effective.hidden_calls.value;
+    options.code.wall = Duration::from_millis(effective.code_timeout_ms.value);
+    options
+}
+
+fn names(effective: &Effective) -> ControlNames {
+    let written = &effective.control_names.value;
+    let mut names = ControlNames::default();
+    names.search.clone_from(&written.search);
+    names.describe.clone_from(&written.describe);
+    names.call.clone_from(&written.call);
+    names.code.clone_from(&written.code);
+    names
+}
+
+/// A mode by its settings, for whoever needs it apart from a runtime.
+pub(crate) type SharedMode = Arc<dyn Mode>;

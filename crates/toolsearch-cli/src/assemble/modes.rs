@@ -1,0 +1,95 @@
+//! Modes and engines by their words in the configuration.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use toolsearch::mode::{
+    Control, ControlCall, Decoding, Failure, Mode, Rendered, Request, Response, Surface, View,
+};
+use toolsearch::mode_code::CodeMode;
+use toolsearch::mode_directory::DirectoryMode;
+use toolsearch::mode_tools::ToolsMode;
+use toolsearch::sandbox::{Engine, Host, Layers, Limits, Program, RunReport, Unsupported};
+use toolsearch_config::{Effective, EngineChoice, SearchMode};
+
+use super::SharedMode;
+
+/// The mode of the settings in force.
+pub(crate) fn mode(effective: &Effective) -> SharedMode {
+    match effective.mode.value {
+        SearchMode::Tools => Arc::new(ToolsMode),
+        SearchMode::Directory => directory(effective),
+        _ => Arc::new(CodeMode),
+    }
+}
+
+/// Mode `directory` with as many likely schemas as the settings say.
+pub(crate) fn directory(effective: &Effective) -> SharedMode {
+    let likely = usize::try_from(effective.likely_schemas.value).unwrap_or(usize::MAX);
+    Arc::new(DirectoryMode::with_likely(likely))
+}
+
+/// Mode `code` for measuring: its surface, whether or not programs can be run here. Nothing is
+/// called through it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct CodeSurface;
+
+impl Mode for CodeSurface {
+    fn name(&self) -> &'static str {
+        CodeMode.name()
+    }
+
+    fn controls(&self) -> &'static [Control] {
+        CodeMode.controls()
+    }
+
+    fn needs_engine(&self) -> bool {
+        false
+    }
+
+    fn surface(&self, view: &View<'_>) -> Surface {
+        CodeMode.surface(view)
+    }
+
+    fn decode(&self, call: &ControlCall, decoding: &Decoding<'_>) -> Result<Request, Failure> {
+        CodeMode.decode(call, decoding)
+    }
+
+    fn encode(&self, request: &Request, response: &Response, decoding: &Decoding<'_>) -> Rendered {
+        CodeMode.encode(request, response, decoding)
+    }
+}
+
+/// What runs programs. Nothing is started before the first check or run.
+pub(crate) fn engine(effective: &Effective) -> Arc<dyn Engine> {
+    match effective.engine.value {
+        EngineChoice::Node => Arc::new(NotHere {
+            name: "node",
+            reason: "this version has no Node engine; set `tools.toolSearch.engine` to \"quickjs\" \
+                     or \"auto\"",
+        }),
+        _ => toolsearch::process_engine(),
+    }
+}
+
+/// An engine that was asked for and is not part of this program.
+#[derive(Debug)]
+struct NotHere {
+    name: &'static str,
+    reason: &'static str,
+}
+
+#[async_trait]
+impl Engine for NotHere {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn check(&self) -> Result<Layers, Unsupported> {
+        Err(Unsupported::new(self.reason))
+    }
+
+    async fn run(&self, _: Program, _: Arc<dyn Host>, _: &Limits) -> RunReport {
+        RunReport::failed(self.name, Unsupported::new(self.reason).into())
+    }
+}

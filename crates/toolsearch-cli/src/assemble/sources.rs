@@ -1,0 +1,186 @@
+//! Where tools come from: running MCP servers, offline lists, or the sample when nothing else is
+//! said.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use toolsearch::catalog::{CatalogMode, Source, Trust};
+use toolsearch::invoke::{Invokers, Listing, Outage, OutageKind, Provider};
+use toolsearch_config::{
+    Endpoint, Server, ServerCatalogMode, ServerDefinition, ServerState, ServerTrust,
+};
+use toolsearch_mcp::{McpServer, Secret, ServerSpec, StdioCommand, ToolFilter};
+use toolsearch_sample::Sample;
+
+use crate::fault::Fault;
+
+use super::configuration::Configuration;
+use super::offline;
+
+/// What the tools are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The tools that come with the program.
+    Sample,
+    /// Lists in files; nothing can be called.
+    Offline,
+    /// What the configuration names.
+    Configured,
+}
+
+/// The sources of one process: who lists and who runs.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    pub(crate) kind: Kind,
+    /// Listings that do not change while the process runs.
+    fixed: Vec<Listing>,
+    pub(crate) servers: Vec<Arc<McpServer>>,
+    pub(crate) invokers: Invokers,
+}
+
+impl Sources {
+    /// The tools that come with the program.
+    pub(crate) fn sample() -> Self {
+        let sample = Arc::new(Sample::new());
+        Self {
+            kind: Kind::Sample,
+            fixed: sample.listings(),
+            servers: Vec::new(),
+            invokers: sample.invokers(),
+        }
+    }
+
+    /// The sources of the command line and the file. Starts nothing.
+    pub(crate) fn new(configuration: &Configuration, tools: &[PathBuf]) -> Result<Self, Fault> {
+        if !tools.is_empty() {
+            return Ok(Self {
+                kind: Kind::Offline,
+                fixed: offline::read(tools)?,
+                servers: Vec::new(),
+                invokers: Invokers::new(),
+            });
+        }
+        let settings = &configuration.settings;
+        if settings.mcp_servers.is_empty() && settings.plugins.is_empty() {
+            return Ok(Self::sample());
+        }
+        let mut sources = Self {
+            kind: Kind::Configured,
+            fixed: Vec::new(),
+            servers: Vec::new(),
+            invokers: Invokers::new(),
+        };
+        for (name, server) in &settings.mcp_servers {
+            sources.server(name, server);
+        }
+        Ok(sources)
+    }
+
+    fn server(&mut self, name: &str, server: &Server) {
+        let outage =
+            |kind, reason: &str| Listing::outage(Source::Mcp, Outage::new(name, kind, reason));
+        let spec = match &server.state {
+            ServerState::Ready(Endpoint::Stdio { .. }) => spec(name, server),
+            ServerState::Ready(_) => None,
+            ServerState::Disabled => {
+                let reason = server.state.to_string();
+                self.fixed.push(outage(OutageKind::Disabled, &reason));
+                return;
+            }
+            ServerState::NeedsConfiguration(needs) => {
+                let reason = needs.to_string();
+                self.fixed
+                    .push(outage(OutageKind::NeedsConfiguration, &reason));
+                return;
+            }
+            other => {
+                self.fixed
+                    .push(outage(OutageKind::Failed, &other.to_string()));
+                return;
+            }
+        };
+        let Some(spec) = spec else {
+            let reason = "servers over HTTP cannot be reached by this version; use a command";
+            self.fixed.push(outage(OutageKind::Failed, reason));
+            return;
+        };
+        let server = McpServer::new(spec);
+        let invokers = std::mem::take(&mut self.invokers);
+        self.invokers = invokers.bind(Source::Mcp, name, Arc::clone(&server) as _);
+        self.servers.push(server);
+    }
+
+    /// All tools now. Servers are asked at the same time, each within its own limits.
+    pub(crate) async fn list(&self) -> Vec<Listing> {
+        self.with_servers(join_all(self.servers.iter().map(Provider::list)).await)
+    }
+
+    /// All tools as far as they are known after `wait`.
+    pub(crate) async fn list_within(&self, wait: Duration) -> Vec<Listing> {
+        let lists = self.servers.iter().map(|server| server.list_within(wait));
+        self.with_servers(join_all(lists).await)
+    }
+
+    fn with_servers(&self, listed: Vec<Listing>) -> Vec<Listing> {
+        let mut listings = self.fixed.clone();
+        listings.extend(listed);
+        listings.sort_by(|a, b| (a.source, &a.owner).cmp(&(b.source, &b.owner)));
+        listings
+    }
+
+    /// Ends all servers and waits until nothing is left of them.
+    pub(crate) async fn shutdown(&self) {
+        join_all(self.servers.iter().map(|server| server.shutdown())).await;
+    }
+}
+
+/// How the client has to reach a server that stands ready.
+fn spec(name: &str, server: &Server) -> Option<ServerSpec> {
+    let ServerState::Ready(Endpoint::Stdio {
+        command,
+        args,
+        env,
+        cwd,
+    }) = &server.state
+    else {
+        return None;
+    };
+    let mut stdio = StdioCommand::new(
+        command.expose(),
+        args.iter().map(|arg| arg.expose().to_owned()),
+    );
+    stdio.cwd = cwd.as_ref().map(|cwd| Path::new(cwd.expose()).to_owned());
+    for (name, value) in env {
+        stdio.env.insert(name.clone(), Secret::from(value.expose()));
+    }
+    let mut spec = ServerSpec::new(name, toolsearch_mcp::Endpoint::Stdio(stdio));
+    let filled = [command].into_iter().chain(args).chain(cwd);
+    spec.secrets = filled
+        .filter(|value| value.expose() != value.written())
+        .map(|value| Secret::from(value.expose()))
+        .collect();
+    options(&mut spec, &server.definition);
+    Some(spec)
+}
+
+fn options(spec: &mut ServerSpec, definition: &ServerDefinition) {
+    spec.trust = match definition.trust {
+        ServerTrust::Trusted => Trust::Trusted,
+        ServerTrust::Untrusted => Trust::Untrusted,
+    };
+    if definition.catalog_mode == ServerCatalogMode::DirectOnly {
+        spec.catalog_mode = CatalogMode::DirectOnly;
+    }
+    spec.start_timeout = Duration::from_millis(definition.start_timeout_ms);
+    spec.list_timeout = spec.start_timeout;
+    spec.call_timeout = Some(Duration::from_millis(definition.call_timeout_ms));
+    let filter = &definition.tools;
+    spec.tools = match filter.allow.as_deref() {
+        // An empty list allows nothing; the client takes an empty one for all.
+        Some([]) => ToolFilter::new(Vec::new(), vec!["*".to_owned()]),
+        Some(allow) => ToolFilter::new(allow.to_vec(), filter.deny.clone()),
+        None => ToolFilter::new(Vec::new(), filter.deny.clone()),
+    };
+}

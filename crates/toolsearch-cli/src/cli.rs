@@ -1,0 +1,211 @@
+//! The command line as clap reads it: flags, commands and their help. What a command does stands in
+//! `command/`.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+/// Thousands of tools behind a compact surface: search, describe, call, or run a program.
+#[derive(Debug, Parser)]
+#[command(
+    name = "toolsearch",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Common {
+    /// Configuration file [default: $TOOLSEARCH_CONFIG, ./toolsearch.json5, the user's folder]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Act as this agent of the configuration
+    #[arg(long, global = true, value_name = "ID")]
+    pub(crate) agent: Option<String>,
+    /// How tools are shown to a model, whatever the configuration says
+    #[arg(long, global = true, value_name = "MODE")]
+    pub(crate) mode: Option<ModeArg>,
+    /// Offline catalog instead of running servers: a tools/list result, or a folder of them
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) tools: Vec<PathBuf>,
+    /// Print one JSON document and nothing else
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Leave out notes and warnings
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Tell on stderr what happens; twice for more
+    #[arg(long, short, global = true, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+/// How tools are shown to a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeArg {
+    /// One tool that runs programs
+    Code,
+    /// Search, describe and call
+    Tools,
+    /// The same with a list of names
+    Directory,
+    /// Every tool with its schema
+    Direct,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show what tool search saves and does, offline, on the sample tools
+    Demo,
+    /// Serve the tools to an MCP client
+    Serve(ServeArgs),
+    /// List tools, show one, or measure what a model is sent
+    #[command(subcommand)]
+    Catalog(CatalogCommand),
+    /// Find tools
+    Search(SearchArgs),
+    /// Show a tool with its schemas
+    Describe(DescribeArgs),
+    /// Call a tool
+    Call(CallArgs),
+    /// Run a program that searches, describes and calls
+    Run(RunArgs),
+    /// Look into session logs
+    #[command(subcommand)]
+    Sessions(SessionsCommand),
+    /// Read and change the configuration file
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+}
+
+/// Arguments of `serve`.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Speak MCP on standard input and output (this is the default)
+    #[arg(long)]
+    pub(crate) stdio: bool,
+}
+
+/// Commands on the catalog.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CatalogCommand {
+    /// List all tools, where they are placed, and the servers
+    List,
+    /// Show a tool with its schemas
+    Show(DescribeArgs),
+    /// Measure what a model is sent at first in every mode
+    Estimate,
+}
+
+/// Arguments of `search`.
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// What you want to do: product, verb, object
+    #[arg(required = true, value_name = "QUERY")]
+    pub(crate) query: Vec<String>,
+    /// At most this many hits
+    #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: Option<u32>,
+    /// Show score and evidence of every hit
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Exit with 1 when nothing is found
+    #[arg(long)]
+    pub(crate) fail_empty: bool,
+}
+
+/// Arguments of `describe` and `catalog show`.
+#[derive(Debug, Args)]
+pub(crate) struct DescribeArgs {
+    /// Exact id, an alias of it, or a name that one tool alone has
+    pub(crate) id: String,
+}
+
+/// Arguments of `call`.
+#[derive(Debug, Args)]
+pub(crate) struct CallArgs {
+    /// Exact id, an alias of it, or a name that one tool alone has
+    pub(crate) id: String,
+    /// All arguments as a JSON object, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) args: Option<String>,
+    /// Single arguments: key=value, read as the tool's schema says, or key:=JSON
+    #[arg(value_name = "KEY=VALUE")]
+    pub(crate) pairs: Vec<String>,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// File with the program; - reads standard input
+    #[arg(default_value = "-")]
+    pub(crate) file: PathBuf,
+}
+
+/// Commands on session logs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// List sessions, the latest first
+    List {
+        /// At most this many
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+        limit: usize,
+    },
+    /// What the model saw, searched and called in a session
+    Show {
+        /// The session, or `last`
+        #[arg(default_value = "last")]
+        id: String,
+    },
+}
+
+/// Commands on the configuration file.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print the file, one value of it, or what is in force and why
+    Get {
+        /// Path of a value, such as tools.toolSearch
+        path: Option<String>,
+        /// What is in force for this agent and command line, and where each value comes from
+        #[arg(long, conflicts_with = "path")]
+        effective: bool,
+    },
+    /// Set one value and leave comments and layout alone
+    Set {
+        /// Path of the value, such as tools.toolSearch
+        path: String,
+        /// The new value: a word, a number, or JSON5
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+    },
+    /// Remove one value
+    Unset {
+        /// Path of the value
+        path: String,
+    },
+    /// Check the file
+    Validate {
+        /// Another file than the one in use
+        file: Option<PathBuf>,
+    },
+    /// Print where the file is
+    Path,
+    /// Print the JSON Schema of the file
+    Schema,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// Which shell
+    pub(crate) shell: clap_complete::Shell,
+}
