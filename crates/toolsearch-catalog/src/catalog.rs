@@ -2,7 +2,7 @@
 //! Not here: policy (it decides what gets in) and ranking (it reads what is in).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::descriptor::ToolDescriptor;
 use crate::fingerprint::Fingerprint;
@@ -77,7 +77,8 @@ impl Diff {
 struct Inner {
     entries: Vec<Arc<ToolDescriptor>>,
     hashes: Vec<Fingerprint>,
-    names: NameIndex,
+    /// Made at the first lookup: a snapshot that turns out to equal another is never asked.
+    names: OnceLock<NameIndex>,
     fingerprint: Fingerprint,
 }
 
@@ -149,7 +150,7 @@ impl Catalog {
 
     fn from_parts(entries: Vec<Arc<ToolDescriptor>>, hashes: Vec<Fingerprint>) -> Self {
         let fingerprint = Fingerprint::over(hashes.iter().map(|hash| hash.as_str().as_bytes()));
-        let names = NameIndex::new(&entries);
+        let names = OnceLock::new();
         Self {
             inner: Arc::new(Inner {
                 entries,
@@ -158,6 +159,12 @@ impl Catalog {
                 fingerprint,
             }),
         }
+    }
+
+    fn names(&self) -> &NameIndex {
+        self.inner
+            .names
+            .get_or_init(|| NameIndex::new(&self.inner.entries))
     }
 
     /// All tools, sorted by id.
@@ -202,8 +209,7 @@ impl Catalog {
     /// [`LookupError::Ambiguous`] lists the exact ids; [`LookupError::Unknown`] carries up to
     /// three near ids, never the text that was asked for.
     pub fn resolve(&self, text: &str) -> Result<&Arc<ToolDescriptor>, LookupError> {
-        self.inner
-            .names
+        self.names()
             .resolve(&self.inner.entries, text)
             .map(|at| &self.inner.entries[at])
     }
@@ -211,13 +217,13 @@ impl Catalog {
     /// The ids whose name, owned name or alias is `text` when case and separators are ignored.
     #[must_use]
     pub fn named(&self, text: &str) -> Vec<usize> {
-        self.inner.names.folded(text)
+        self.names().folded(text)
     }
 
     /// The nearest ids to a text that names nothing, best first.
     #[must_use]
     pub fn nearest(&self, text: &str, at_most: usize) -> Vec<ToolId> {
-        self.inner.names.nearest(&self.inner.entries, text, at_most)
+        self.names().nearest(&self.inner.entries, text, at_most)
     }
 
     /// The hash over everything that a model could see.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Hasher};
 use crate::id::{IdError, Source, ToolId};
 
 /// Whether text of a tool may stand in prompt text that the operator vouches for.
@@ -178,46 +178,67 @@ impl ToolDescriptor {
     /// A hash of everything that a model, a ranker or the dispatch could see of this tool.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
-        let input = self.input_schema.to_string();
-        let output = self.output_schema.as_ref().map(|schema| schema.to_string());
-        let annotations = serde_json::to_string(&self.annotations).unwrap_or_default();
-        let meta = serde_json::to_string(&self.meta).unwrap_or_default();
-        let flags = format!(
-            "{:?} {:?} {:?} {}",
-            self.catalog_mode, self.trust, self.execution, self.stale
-        );
-        let mut parts: Vec<&[u8]> = vec![
-            self.id.as_str().as_bytes(),
-            self.name.as_bytes(),
-            self.owner.as_bytes(),
-            self.title.as_deref().unwrap_or("\0").as_bytes(),
-            self.description.as_bytes(),
-            input.as_bytes(),
-            output.as_deref().unwrap_or("\0").as_bytes(),
-            annotations.as_bytes(),
-            meta.as_bytes(),
-            flags.as_bytes(),
-        ];
-        parts.extend(self.aliases.iter().map(|alias| alias.as_bytes()));
-        Fingerprint::over(parts)
+        let mut hash = Hasher::default();
+        hash.text(self.id.as_str());
+        hash.text(&self.name);
+        hash.text(&self.owner);
+        hash.text(self.title.as_deref().unwrap_or("\0"));
+        hash.text(&self.description);
+        hash.json(&*self.input_schema);
+        hash.json(&self.output_schema.as_deref());
+        hash.json(&self.annotations);
+        hash.json(&self.meta);
+        hash.json(&(self.catalog_mode, self.trust, self.execution, self.stale));
+        hash.json(&self.aliases);
+        hash.finish()
     }
 
     /// The tool in the form of an MCP `tools/list` entry, as a model sees it when it is shown
     /// directly: name, title, description, input schema.
     #[must_use]
     pub fn to_direct_json(&self) -> Value {
-        let mut tool = Map::new();
-        tool.insert("name".to_owned(), Value::from(self.name.as_str()));
-        if let Some(title) = &self.title {
-            tool.insert("title".to_owned(), Value::from(title.as_str()));
+        serde_json::to_value(self.direct()).unwrap_or_default()
+    }
+
+    /// Bytes of [`ToolDescriptor::to_direct_json`] as serialised, without making it.
+    #[must_use]
+    pub fn direct_bytes(&self) -> usize {
+        let mut counted = Count(0);
+        // Counting cannot fail, and the value has string keys.
+        let _ = serde_json::to_writer(&mut counted, &self.direct());
+        counted.0
+    }
+
+    fn direct(&self) -> Direct<'_> {
+        Direct {
+            name: &self.name,
+            title: self.title.as_deref(),
+            description: Some(self.description.as_str()).filter(|text| !text.is_empty()),
+            input_schema: &self.input_schema,
         }
-        if !self.description.is_empty() {
-            tool.insert(
-                "description".to_owned(),
-                Value::from(self.description.as_str()),
-            );
-        }
-        tool.insert("inputSchema".to_owned(), Value::clone(&self.input_schema));
-        Value::Object(tool)
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Direct<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    input_schema: &'a Value,
+}
+
+struct Count(usize);
+
+impl std::io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }

@@ -20,12 +20,40 @@ impl Fingerprint {
 
     /// Hashes parts in order; each is framed by its length, so that parts cannot run together.
     pub fn over<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
-        let mut hasher = Sha256::new();
+        let mut hasher = Hasher::default();
         for part in parts {
-            hasher.update((part.len() as u64).to_le_bytes());
-            hasher.update(part);
+            hasher.bytes(part);
         }
-        Self(hex(&hasher.finalize()[..16]))
+        hasher.finish()
+    }
+}
+
+/// Hashes framed parts; text and JSON are gathered first, so that the hash sees whole blocks.
+#[derive(Default)]
+pub(crate) struct Hasher {
+    gathered: Vec<u8>,
+}
+
+impl Hasher {
+    pub(crate) fn text(&mut self, text: &str) {
+        self.bytes(text.as_bytes());
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.gathered
+            .extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        self.gathered.extend_from_slice(bytes);
+    }
+
+    /// JSON frames itself: no value is the beginning of another, and a zero byte ends it.
+    pub(crate) fn json(&mut self, value: &impl Serialize) {
+        // Writing to memory cannot fail, and these values have string keys.
+        let _ = serde_json::to_writer(&mut self.gathered, value);
+        self.gathered.push(0);
+    }
+
+    pub(crate) fn finish(self) -> Fingerprint {
+        Fingerprint(hex(&Sha256::digest(&self.gathered)[..16]))
     }
 }
 
@@ -47,5 +75,9 @@ pub(crate) fn short_hash(text: &str) -> String {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits
+        .map(|digit| char::from(DIGITS[usize::from(digit)]))
+        .collect()
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use toolsearch_schema::names::{clip, edit_distance, fold, words};
+use toolsearch_schema::names::{clip, edit_distance, fold, provider_name, words};
 
 use crate::descriptor::ToolDescriptor;
 use crate::id::{Source, ToolId};
@@ -40,26 +40,34 @@ pub enum LookupError {
     },
 }
 
-/// Names of a snapshot. The maps are only ever asked, never walked, so their order reaches nothing.
+/// Folded names of a snapshot. The map is only ever asked, never walked, so its order reaches
+/// nothing.
 #[derive(Debug)]
 pub(crate) struct NameIndex {
-    exact: HashMap<String, Vec<u32>>,
     folded: HashMap<String, Vec<u32>>,
 }
 
 impl NameIndex {
     pub(crate) fn new(entries: &[Arc<ToolDescriptor>]) -> Self {
         let mut index = Self {
-            exact: HashMap::new(),
-            folded: HashMap::new(),
+            folded: HashMap::with_capacity(entries.len() * 4),
         };
         for (at, tool) in (0u32..).zip(entries) {
-            for name in written_names(tool) {
-                push(&mut index.folded, fold(&name), at);
-                push(&mut index.exact, name, at);
+            for name in folded_names(tool) {
+                index.push(name, at);
             }
         }
         index
+    }
+
+    fn push(&mut self, key: String, at: u32) {
+        if key.is_empty() {
+            return;
+        }
+        let places = self.folded.entry(key).or_default();
+        if places.last() != Some(&at) {
+            places.push(at);
+        }
     }
 
     pub(crate) fn resolve(
@@ -72,14 +80,8 @@ impl NameIndex {
             if let Ok(at) = entries.binary_search_by(|tool| tool.id.as_str().cmp(text)) {
                 return Ok(at);
             }
-            let places = self
-                .exact
-                .get(text)
-                .or_else(|| self.folded.get(&fold(text)));
-            match places.map(Vec::as_slice) {
-                Some([only]) => return Ok(*only as usize),
-                Some(several) => return Err(ambiguous(entries, text, several)),
-                None => {}
+            if let Some(places) = self.folded.get(&fold(text)) {
+                return only(entries, text, places);
             }
         }
         let suggestions = self.nearest(entries, text, MAX_SUGGESTIONS);
@@ -130,38 +132,58 @@ impl NameIndex {
     }
 }
 
-/// Every spelling under which a tool may be asked for, besides its id.
-fn written_names(tool: &ToolDescriptor) -> Vec<String> {
-    let (owner, name) = (tool.owner.as_str(), tool.name.as_str());
-    let mut names = vec![
-        name.to_owned(),
-        format!("{owner}__{name}"),
-        format!("{owner}:{name}"),
-        format!("{owner}.{name}"),
-        format!("{owner}/{name}"),
-        format!("{}__{owner}__{name}", tool.source()),
-        toolsearch_schema::names::provider_name(owner, name),
-    ];
-    if matches!(tool.source(), Source::Native | Source::Plugin) {
-        names.push(format!("openclaw:{owner}:{name}"));
+/// The one of several tools that share a folded name which is written exactly as asked.
+fn only(entries: &[Arc<ToolDescriptor>], text: &str, places: &[u32]) -> Result<usize, LookupError> {
+    let written = |at: &&u32| written_names(&entries[**at as usize]).any(|name| name == text);
+    let exact: Vec<u32> = places.iter().filter(written).copied().collect();
+    match (&exact[..], places) {
+        ([one], _) | ([], [one]) => Ok(*one as usize),
+        ([], several) => Err(ambiguous(entries, text, several)),
+        (several, _) => Err(ambiguous(entries, text, several)),
     }
-    if tool.id.name() != name {
-        names.push(tool.id.name().to_owned());
-    }
-    names.extend(tool.aliases.iter().cloned());
-    names.sort_unstable();
-    names.dedup();
-    names
 }
 
-fn push(map: &mut HashMap<String, Vec<u32>>, key: String, at: u32) {
-    if key.is_empty() {
-        return;
+/// Every spelling under which a tool may be asked for, besides its id.
+fn written_names(tool: &ToolDescriptor) -> impl Iterator<Item = String> {
+    let (owner, name, source) = (&tool.owner, &tool.name, tool.source());
+    let openclaw = matches!(source, Source::Native | Source::Plugin);
+    let owned = ["__", ":", ".", "/"]
+        .into_iter()
+        .map(move |mark| format!("{owner}{mark}{name}"));
+    [
+        name.clone(),
+        tool.id.name().to_owned(),
+        provider_name(owner, name),
+    ]
+    .into_iter()
+    .chain(owned)
+    .chain([format!("{source}__{owner}__{name}")])
+    .chain(openclaw.then(|| format!("openclaw:{owner}:{name}")))
+    .chain(tool.aliases.iter().cloned())
+}
+
+/// The same spellings folded, each once: separators are gone, so few are left.
+fn folded_names(tool: &ToolDescriptor) -> Vec<String> {
+    let (name, owner) = (fold(&tool.name), fold(&tool.owner));
+    let owned = if name.is_ascii() && owner.is_ascii() {
+        format!("{owner}{name}")
+    } else {
+        fold(&format!("{}__{}", tool.owner, tool.name))
+    };
+    let alias = provider_name(&tool.owner, &tool.name);
+    let mut names = vec![format!("{}{owned}", tool.source())];
+    if matches!(tool.source(), Source::Native | Source::Plugin) {
+        names.push(format!("openclaw{owned}"));
     }
-    let places = map.entry(key).or_default();
-    if places.last() != Some(&at) {
-        places.push(at);
+    if alias.len() != tool.owner.len() + 2 + tool.name.len() {
+        names.push(fold(&alias));
     }
+    if tool.id.name() != tool.name {
+        names.push(fold(tool.id.name()));
+    }
+    names.extend(tool.aliases.iter().map(|alias| fold(alias)));
+    names.extend([name, owned]);
+    names
 }
 
 fn ambiguous(entries: &[Arc<ToolDescriptor>], text: &str, places: &[u32]) -> LookupError {

@@ -99,7 +99,7 @@ impl Snapshot {
 pub(crate) fn direct_bytes(tools: &[Arc<ToolDescriptor>]) -> usize {
     tools
         .iter()
-        .map(|tool| tool.to_direct_json().to_string().len() + 1)
+        .map(|tool| tool.direct_bytes() + 1)
         .sum::<usize>()
         + 1
 }
