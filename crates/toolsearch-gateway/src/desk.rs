@@ -34,7 +34,7 @@ impl Shown {
 
     /// Whether a client that knows the other list must read this one.
     fn differs_from(&self, other: &Self) -> bool {
-        self.tools.to_string() != other.tools.to_string()
+        self.tools != other.tools
     }
 }
 

@@ -100,18 +100,19 @@ impl Gateway {
         W: AsyncWrite + Send + Unpin + 'static,
     {
         let (ended, end) = watch::channel(false);
-        let wire = Wire::start(input, output, &self.options, ended);
+        let (wire, writer) = Wire::start(input, output, &self.options, ended);
         let connection = Connection::new(Arc::clone(&self.source), &self.options, end);
-        let running = match serve_server(connection, wire).await {
-            Ok(running) => running,
-            Err(error) => return unserved(error),
+        let end = match serve_server(connection, wire).await {
+            Ok(running) => match running.waiting().await {
+                Ok(QuitReason::JoinError(error)) | Err(error) => {
+                    Err(ServeError::Internal(error.to_string()))
+                }
+                Ok(_) => Ok(()),
+            },
+            Err(error) => unserved(error),
         };
-        match running.waiting().await {
-            Ok(QuitReason::JoinError(error)) | Err(error) => {
-                Err(ServeError::Internal(error.to_string()))
-            }
-            Ok(_) => Ok(()),
-        }
+        writer.finish().await;
+        end
     }
 }
 

@@ -42,15 +42,18 @@ pub(crate) enum WireError {
     Encode(#[from] serde_json::Error),
 }
 
-/// A message to write; `None` ends the writing.
-type Outgoing = mpsc::Sender<Option<Vec<u8>>>;
+/// A message to write. An answer holds the room of its request until it is written.
+#[derive(Debug)]
+struct Outgoing {
+    text: Vec<u8>,
+    _room: Option<OwnedSemaphorePermit>,
+}
 
 #[derive(Debug)]
 pub(crate) struct Wire {
     incoming: mpsc::Receiver<Box<ClientJsonRpcMessage>>,
-    outgoing: Outgoing,
+    outgoing: mpsc::Sender<Outgoing>,
     reader: JoinHandle<()>,
-    writer: JoinHandle<()>,
     /// Room for requests that are not answered yet. Without it nothing is read, so that a client
     /// that never reads its answers cannot make them pile up.
     room: Arc<Semaphore>,
@@ -60,13 +63,13 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Starts to read and write.
+    /// Starts to read and write. The writing ends when the wire is gone and all is written.
     pub(crate) fn start<R, W>(
         input: R,
         output: W,
         options: &GatewayOptions,
         ended: watch::Sender<bool>,
-    ) -> Self
+    ) -> (Self, Writer)
     where
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
@@ -80,14 +83,23 @@ impl Wire {
             opened: false,
         };
         let open_requests = options.open_requests.clamp(1, Semaphore::MAX_PERMITS);
-        Self {
+        let wire = Self {
             incoming,
             outgoing,
             reader: tokio::spawn(reader.run(input)),
-            writer: tokio::spawn(write(output, to_write)),
             room: Arc::new(Semaphore::new(open_requests)),
             open: HashMap::new(),
             ended,
+        };
+        (wire, Writer(tokio::spawn(write(output, to_write))))
+    }
+
+    /// Gives the message back when it has to wait.
+    fn queue(&self, message: Outgoing) -> Result<Option<Outgoing>, WireError> {
+        match self.outgoing.try_send(message) {
+            Ok(()) => Ok(None),
+            Err(mpsc::error::TrySendError::Closed(_)) => Err(WireError::Closed),
+            Err(mpsc::error::TrySendError::Full(message)) => Ok(Some(message)),
         }
     }
 
@@ -116,7 +128,25 @@ impl Wire {
 impl Drop for Wire {
     fn drop(&mut self) {
         self.reader.abort();
-        self.writer.abort();
+    }
+}
+
+/// The task that writes. Dropping it gives up what is not written yet.
+#[derive(Debug)]
+pub(crate) struct Writer(JoinHandle<()>);
+
+impl Writer {
+    /// Waits until the last messages are written, but not for a client that does not take them.
+    pub(crate) async fn finish(mut self) {
+        if timeout(LAST_WORDS, &mut self.0).await.is_err() {
+            tracing::debug!("the client did not take the last messages");
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
@@ -135,17 +165,12 @@ impl Transport<RoleServer> for Wire {
         };
         let queued = serde_json::to_vec(&message)
             .map_err(WireError::from)
-            .and_then(|text| match self.outgoing.try_send(Some(text)) {
-                Ok(()) => Ok(None),
-                Err(mpsc::error::TrySendError::Closed(_)) => Err(WireError::Closed),
-                Err(mpsc::error::TrySendError::Full(text)) => Ok(Some(text)),
-            });
+            .and_then(|text| self.queue(Outgoing { text, _room: room }));
         let outgoing = self.outgoing.clone();
         async move {
-            let _room = room;
             match queued? {
                 None => Ok(()),
-                Some(text) => outgoing.send(text).await.map_err(|_| WireError::Closed),
+                Some(waiting) => outgoing.send(waiting).await.map_err(|_| WireError::Closed),
             }
         }
     }
@@ -164,21 +189,13 @@ impl Transport<RoleServer> for Wire {
 
     async fn close(&mut self) -> Result<(), WireError> {
         self.reader.abort();
-        let last = async {
-            // The writer may be gone already.
-            let _ = self.outgoing.send(None).await;
-            (&mut self.writer).await
-        };
-        match timeout(LAST_WORDS, last).await {
-            Ok(Ok(())) => Ok(()),
-            _ => Err(WireError::Closed),
-        }
+        Ok(())
     }
 }
 
 struct Reader {
     messages: mpsc::Sender<Box<ClientJsonRpcMessage>>,
-    outgoing: Outgoing,
+    outgoing: mpsc::Sender<Outgoing>,
     max: usize,
     /// Whether a session has begun. Before that rmcp takes nothing but requests.
     opened: bool,
@@ -203,11 +220,13 @@ impl Reader {
     /// Whether anybody still listens.
     async fn hand_on(&mut self, read: Read) -> bool {
         match read {
-            Read::Refused(answer) => self
-                .outgoing
-                .send(Some(answer.to_string().into_bytes()))
-                .await
-                .is_ok(),
+            Read::Refused(answer) => {
+                let text = answer.to_string().into_bytes();
+                self.outgoing
+                    .send(Outgoing { text, _room: None })
+                    .await
+                    .is_ok()
+            }
             Read::Message(message) => {
                 self.opened = self.opened || opens(&message);
                 if !self.opened && !matches!(&*message, JsonRpcMessage::Request(_)) {
@@ -245,12 +264,12 @@ fn opens(message: &ClientJsonRpcMessage) -> bool {
     }
 }
 
-/// Writes until told to end or the client does not take any more.
-async fn write(mut output: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Option<Vec<u8>>>) {
-    while let Some(Some(mut text)) = queue.recv().await {
-        text.push(b'\n');
+/// Writes until nobody has anything to write, or the client takes no more.
+async fn write(mut output: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Outgoing>) {
+    while let Some(mut message) = queue.recv().await {
+        message.text.push(b'\n');
         let written = async {
-            output.write_all(&text).await?;
+            output.write_all(&message.text).await?;
             if queue.is_empty() {
                 output.flush().await
             } else {

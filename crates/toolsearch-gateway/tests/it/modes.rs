@@ -14,7 +14,7 @@ fn names(list: &[Value]) -> Vec<&str> {
 fn many() -> Vec<ToolDescriptor> {
     let numbered = |n: u32| {
         owned(
-            if n % 3 == 0 { "other" } else { "demo" },
+            if n.is_multiple_of(3) { "other" } else { "demo" },
             &format!("act_{n:03}"),
         )
     };

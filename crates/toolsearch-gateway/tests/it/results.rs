@@ -139,7 +139,7 @@ async fn a_list_as_structured_value_is_text_where_clients_would_refuse_it() {
 
 #[tokio::test]
 async fn numbers_keep_their_digits_both_ways() {
-    let digits = r#"{"id":9007199254740993123,"big":123456789012345678901234567890,"f":1.0,"e":1e400,"neg":-0.0}"#;
+    let digits = r#"{"id":9007199254740993123,"big":123456789012345678901234567890,"f":1.0,"e":1e+400,"neg":-0.0}"#;
     let answer = format!(
         r#"{{"content":[{{"type":"text","text":"numbers","n":{digits}}}],"structuredContent":{digits},"_meta":{{"n":{digits}}}}}"#
     );

@@ -1,5 +1,7 @@
 //! The protocol on the wire: greeting, odd messages, cancellation, concurrency, the end.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use toolsearch_gateway::ServeError;
 
@@ -358,8 +360,7 @@ async fn a_client_that_vanishes_ends_the_connection() {
     );
 
     let wired = Wired::open("tools", vec![tool("echo")]).await;
-    let Wired { serving, .. } = wired;
-    assert!(serving.await.unwrap().is_ok());
+    assert!(wired.vanish().await.unwrap().is_ok());
 }
 
 #[tokio::test]
@@ -413,4 +414,34 @@ async fn requests_of_2026_stand_for_themselves() {
         "one session a connection"
     );
     assert_eq!(wired.world.opened.lock().unwrap()[0].name, "inline");
+}
+
+/// Answers that nobody reads must not pile up: reading stops, and goes on when the client reads.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_is_not_read_either() {
+    let mut few = options();
+    few.open_requests = 8;
+    let mut wired = Wired::over(World::new("direct", vec![tool("echo")]), few);
+    wired.initialize(NEWEST).await;
+    let filler = "x".repeat(8 * 1024);
+    let (mut sent, mut answered) = (0, 0);
+    // Time passes only when everybody waits: for this client to read, that is.
+    while sent < 400 {
+        let written = wired.call(sent, "echo", json!({ "filler": filler }));
+        match tokio::time::timeout(Duration::from_secs(1), written).await {
+            Ok(()) => sent += 1,
+            Err(_) => break,
+        }
+    }
+    assert!(sent < 400, "every request was read though no answer was");
+    let handled = wired.received().len();
+    assert!(
+        handled < 64,
+        "{handled} calls were run for a client that reads nothing"
+    );
+    while answered < sent {
+        let answer = wired.next().await;
+        assert_eq!(answer["result"]["isError"], false);
+        answered += 1;
+    }
 }

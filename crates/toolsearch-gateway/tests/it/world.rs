@@ -250,8 +250,10 @@ impl Wired {
             "clientInfo": { "name": "by hand", "version": "7" },
         });
         let answer = self.ask("hello", "initialize", params).await;
-        self.write(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
-            .await;
+        if answer.get("result").is_some() {
+            self.write(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+                .await;
+        }
         answer
     }
 
@@ -324,8 +326,9 @@ impl Wired {
             .expect("tools are there")
     }
 
-    pub(crate) fn close(&mut self) {
-        self.output = None;
+    /// Closes both directions at once.
+    pub(crate) fn vanish(self) -> JoinHandle<Result<(), ServeError>> {
+        self.serving
     }
 
     pub(crate) async fn shut(&mut self) {
