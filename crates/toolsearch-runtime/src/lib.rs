@@ -12,13 +12,15 @@ mod guard;
 mod guest;
 mod plan;
 mod query;
+mod reply;
 mod results;
 mod session;
 mod snapshot;
 
 pub use components::{Clock, Compaction, Components, Misconfigured, Options, SystemClock};
 pub use plan::{OpenError, OpenRequest};
-pub use session::{ClientAnswer, ClientCall, ModelCall, Pending, Reply, ResumeError, Session};
+pub use reply::{ClientAnswer, ClientCall, ModelCall, Pending, Reply, ResumeError};
+pub use session::Session;
 pub use snapshot::Snapshot;
 
 use std::sync::Arc;

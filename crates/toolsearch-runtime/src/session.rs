@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde_json::{Map, Value};
 use tokio::sync::{Mutex, Semaphore};
 use toolsearch_catalog::{Catalog, LookupError, Outcome, Rejected, Source, ToolDescriptor, ToolId};
 use toolsearch_invoke::{CallId, Invokers, Outage, ProgressSink};
@@ -16,129 +15,13 @@ use toolsearch_policy::Subject;
 use toolsearch_telemetry::{Event, Fallback, Sizes, Stamped};
 
 use crate::Shared;
-use crate::dispatch::{Dispatched, Origin, Prepared};
+use crate::dispatch::{Dispatched, Origin};
 use crate::guard::LoopGuard;
-use crate::guest::{RunEnd, Suspended};
+use crate::guest::RunEnd;
 use crate::plan::{OpenRequest, Plan};
 use crate::query::outage_notes;
+use crate::reply::{ClientAnswer, ModelCall, Pending, PendingState, Reply, ResumeError, fits};
 use crate::results::{READER_OWNER, ResultReader, Results};
-
-/// A call as the model made it: the declared name, or any name it believes in.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ModelCall {
-    /// The name that the model called.
-    pub name: String,
-    /// The arguments: an object, the JSON text of one, or nothing.
-    pub arguments: Value,
-    /// Where progress of the tool goes, if anyone listens.
-    pub progress: Option<Arc<dyn ProgressSink>>,
-}
-
-impl ModelCall {
-    /// A call with nobody listening for progress.
-    #[must_use]
-    pub fn new(name: impl Into<String>, arguments: Value) -> Self {
-        Self {
-            name: name.into(),
-            arguments,
-            progress: None,
-        }
-    }
-}
-
-/// A call that the client has to run.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ClientCall {
-    /// Names the call until it is answered.
-    pub handle: String,
-    /// The client's own tool.
-    pub tool: Arc<ToolDescriptor>,
-    /// Its arguments, checked.
-    pub args: Map<String, Value>,
-}
-
-/// The client's result of a [`ClientCall`].
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ClientAnswer {
-    /// The call's handle.
-    pub handle: String,
-    /// What the client's tool gave back.
-    pub outcome: Outcome,
-}
-
-impl ClientAnswer {
-    /// Answers a call.
-    #[must_use]
-    pub fn new(handle: impl Into<String>, outcome: Outcome) -> Self {
-        Self {
-            handle: handle.into(),
-            outcome,
-        }
-    }
-}
-
-/// Work that goes on when the client has run its calls. Give it back to [`Session::resume`].
-#[derive(Debug)]
-pub struct Pending {
-    state: PendingState,
-}
-
-#[derive(Debug)]
-enum PendingState {
-    Call {
-        request: Box<Option<Request>>,
-        prepared: Box<Prepared>,
-    },
-    Program {
-        request: Request,
-        suspended: Box<Suspended>,
-    },
-}
-
-impl Pending {
-    /// The calls that the client has to run, in the order in which they were made.
-    #[must_use]
-    pub fn calls(&self) -> Vec<ClientCall> {
-        let call = |prepared: &Prepared| ClientCall {
-            handle: prepared.origin.id.as_str().to_owned(),
-            tool: Arc::clone(&prepared.tool),
-            args: prepared.args.clone(),
-        };
-        match &self.state {
-            PendingState::Call { prepared, .. } => vec![call(prepared)],
-            PendingState::Program { suspended, .. } => suspended
-                .waiting
-                .iter()
-                .map(|(_, prepared)| call(prepared))
-                .collect(),
-        }
-    }
-}
-
-/// The answer to a [`ModelCall`].
-#[derive(Debug)]
-#[expect(clippy::exhaustive_enums, reason = "every caller must handle both")]
-pub enum Reply {
-    /// What the model reads.
-    Done(Rendered),
-    /// The client has to run tools of its own first.
-    Pending(Box<Pending>),
-}
-
-/// Answers that do not fit what is waiting.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ResumeError {
-    /// A waiting call has no answer. Nothing was lost: the work is still waiting for it.
-    #[error("the call `{0}` has no answer yet")]
-    Missing(String),
-    /// An answer names a call that does not wait.
-    #[error("no call waits under `{0}`")]
-    Unknown(String),
-}
 
 #[derive(Debug)]
 pub(crate) struct Core {
@@ -502,24 +385,5 @@ fn program_end(request: Request, end: RunEnd) -> Result<Response, Box<Pending>> 
         RunEnd::Waiting(suspended) => Err(Box::new(Pending {
             state: PendingState::Program { request, suspended },
         })),
-    }
-}
-
-fn fits(pending: &Pending, answers: &[ClientAnswer]) -> Result<(), ResumeError> {
-    let waiting: Vec<String> = pending
-        .calls()
-        .into_iter()
-        .map(|call| call.handle)
-        .collect();
-    if let Some(answer) = answers
-        .iter()
-        .find(|answer| !waiting.contains(&answer.handle))
-    {
-        return Err(ResumeError::Unknown(answer.handle.clone()));
-    }
-    let answered = |handle: &&String| answers.iter().any(|answer| answer.handle == **handle);
-    match waiting.iter().find(|handle| !answered(handle)) {
-        Some(handle) => Err(ResumeError::Missing(handle.clone())),
-        None => Ok(()),
     }
 }

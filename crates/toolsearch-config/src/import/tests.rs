@@ -1,3 +1,5 @@
+//! Tests of `import`.
+
 use super::*;
 use crate::expand::Lookup;
 use crate::server::{Endpoint, ServerState, ToolFilter, Transport};

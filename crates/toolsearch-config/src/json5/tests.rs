@@ -1,3 +1,5 @@
+//! Tests of `json5`.
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

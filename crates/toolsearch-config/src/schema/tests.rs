@@ -1,3 +1,5 @@
+//! Tests of `schema`.
+
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 

@@ -1,3 +1,5 @@
+//! Tests of `arguments`.
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! Tests of `document`.
+
 use serde_json::json;
 
 use super::*;

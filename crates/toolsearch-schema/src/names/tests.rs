@@ -1,3 +1,5 @@
+//! Tests of `names`.
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Tests of `provider`.
+
 use proptest::prelude::*;
 
 use super::*;
