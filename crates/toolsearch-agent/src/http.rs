@@ -1,0 +1,211 @@
+//! One POST of JSON to a provider: bounded, never redirected, the key in no message.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::{Client, Response, StatusCode, Url};
+use rustls_platform_verifier::BuilderVerifierExt;
+use serde_json::Value;
+
+use crate::model::ModelError;
+
+/// Largest answer that is read.
+const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+/// Largest answer to a refused request that is looked at.
+const MAX_REFUSAL_BYTES: usize = 64 * 1024;
+/// Longest excerpt of what a provider says about a failure, in characters.
+const MAX_MESSAGE_CHARS: usize = 500;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Why no requests can be sent to an address.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadAddress {
+    /// Not an address of the web.
+    #[error("`{0}` is no address; write one like `https://api.example.com/v1`")]
+    Address(String),
+    /// A user or a password stands in it.
+    #[error("the address holds a user name or a password; give the key as `apiKey` instead")]
+    Credentials,
+    /// The key cannot stand in a header.
+    #[error("the key holds characters that no key has, such as a line break")]
+    Key,
+    /// TLS cannot be set up here.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(String),
+}
+
+/// A provider's endpoint.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    client: Client,
+    url: Url,
+    key: Option<HeaderValue>,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("url", &self.url.as_str())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Endpoint {
+    /// `path` is added to the path of the base address; a query stays.
+    pub(crate) fn new(base: &str, path: &[&str], key: Option<&str>) -> Result<Self, BadAddress> {
+        let shown = || BadAddress::Address(base.chars().take(120).collect());
+        // A host is made out of the path where none stands; better to ask than to guess.
+        let (_, rest) = base.split_once("://").ok_or_else(shown)?;
+        if rest.starts_with('/') {
+            return Err(shown());
+        }
+        let mut url = Url::parse(base.trim()).map_err(|_| shown())?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(BadAddress::Credentials);
+        }
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Err(shown());
+        }
+        url.path_segments_mut()
+            .map_err(|()| shown())?
+            .pop_if_empty()
+            .extend(path);
+        let header = |key: &str| {
+            let mut value =
+                HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| BadAddress::Key)?;
+            value.set_sensitive(true);
+            Ok(value)
+        };
+        Ok(Self {
+            client: client(&url)?,
+            key: key.map(header).transpose()?,
+            url,
+        })
+    }
+
+    /// Sends a body and reads the JSON that comes back.
+    pub(crate) async fn post(&self, body: Vec<u8>) -> Result<Value, ModelError> {
+        let mut request = self
+            .client
+            .post(self.url.clone())
+            .header(CONTENT_TYPE, "application/json")
+            .body(body);
+        if let Some(key) = &self.key {
+            request = request.header(AUTHORIZATION, key.clone());
+        }
+        let answer = request.send().await.map_err(|error| unsent(&error))?;
+        let status = answer.status();
+        if !status.is_success() {
+            return Err(refused(status, answer).await);
+        }
+        let bytes = read(answer, MAX_ANSWER_BYTES).await?.ok_or_else(|| {
+            ModelError::Unreadable(format!("it is longer than {MAX_ANSWER_BYTES} bytes"))
+        })?;
+        serde_json::from_slice(&bytes).map_err(|error| {
+            let start = excerpt(&bytes);
+            ModelError::Unreadable(format!("it is no JSON ({error}); it starts with: {start}"))
+        })
+    }
+}
+
+fn client(url: &Url) -> Result<Client, BadAddress> {
+    let tls = |error: &dyn fmt::Display| BadAddress::Tls(error.to_string());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| tls(&error))?;
+    // The system's certificates take time to read and are of no use without TLS.
+    let config = if url.scheme() == "https" {
+        config
+            .with_platform_verifier()
+            .map_err(|error| tls(&error))?
+    } else {
+        config.with_root_certificates(rustls::RootCertStore::empty())
+    };
+    let mut client = Client::builder()
+        .tls_backend_preconfigured(config.with_no_client_auth())
+        // A redirect could carry the key to somebody else.
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT_TIMEOUT)
+        .timeout(ANSWER_TIMEOUT);
+    if is_loopback(url) {
+        client = client.no_proxy();
+    }
+    client.build().map_err(|error| tls(&error))
+}
+
+fn is_loopback(url: &Url) -> bool {
+    url.host_str().is_some_and(|host| {
+        let address = host.trim_start_matches('[').trim_end_matches(']');
+        host == "localhost"
+            || address
+                .parse::<IpAddr>()
+                .is_ok_and(|address| address.is_loopback())
+    })
+}
+
+fn unsent(error: &reqwest::Error) -> ModelError {
+    if error.is_timeout() && !error.is_connect() {
+        return ModelError::Timeout(ANSWER_TIMEOUT);
+    }
+    let mut message = String::new();
+    let mut source: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = source {
+        let text = error.to_string();
+        if !message.ends_with(&text) {
+            let gap = if message.is_empty() { "" } else { ": " };
+            message.push_str(gap);
+            message.push_str(&text);
+        }
+        source = error.source();
+    }
+    ModelError::Unreachable(excerpt(message.as_bytes()))
+}
+
+/// `None` when there is more than `most`.
+async fn read(mut answer: Response, most: usize) -> Result<Option<Vec<u8>>, ModelError> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = answer.chunk().await.map_err(|error| unsent(&error))? {
+        if bytes.len() + chunk.len() > most {
+            return Ok(None);
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(Some(bytes))
+}
+
+async fn refused(status: StatusCode, answer: Response) -> ModelError {
+    let said = read(answer, MAX_REFUSAL_BYTES).await.ok().flatten();
+    let message = said.map(|bytes| said_by(&bytes)).unwrap_or_default();
+    let status = status.as_u16();
+    match status {
+        401 | 403 => ModelError::Unauthorised { status, message },
+        408 | 429 | 500..=599 => ModelError::Busy { status, message },
+        _ => ModelError::Refused { status, message },
+    }
+}
+
+/// Providers say what is wrong in `error.message`, `error` or `message`, or in plain text.
+fn said_by(bytes: &[u8]) -> String {
+    let value: Value = serde_json::from_slice(bytes).unwrap_or_default();
+    let told = ["/error/message", "/error", "/message", "/detail"]
+        .iter()
+        .find_map(|place| value.pointer(place)?.as_str());
+    match told {
+        Some(text) => excerpt(text.as_bytes()),
+        None => excerpt(bytes),
+    }
+}
+
+/// A printable beginning of what came from outside.
+fn excerpt(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_REFUSAL_BYTES)]);
+    let printable = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let text: String = printable.take(MAX_MESSAGE_CHARS).collect();
+    text.trim().to_owned()
+}
