@@ -92,29 +92,38 @@ pub(crate) fn not_ready(within: Duration) -> Unsupported {
     ))
 }
 
-/// Runs a program in a fresh worker.
-pub(crate) async fn hold(
+/// A worker that is ready for its program.
+pub(crate) struct Ready {
+    worker: Spawned,
+    pipe: Pipe,
+}
+
+/// Waits until a worker is ready.
+pub(crate) async fn meet(
     mut worker: Spawned,
     greeting: &Greeting<'_>,
+    limits: &Limits,
+) -> Result<Ready, Unsupported> {
+    let max = limits.frame_bytes.saturating_add(wire::ENVELOPE);
+    let mut pipe = Pipe::open(&mut worker, max)
+        .map_err(|error| Unsupported::new(format!("the worker's pipe cannot be used: {error}")))?;
+    greet(&mut pipe, greeting).await?;
+    Ok(Ready { worker, pipe })
+}
+
+/// Runs a program in a worker, which is gone afterwards.
+pub(crate) async fn hold(
+    mut ready: Ready,
+    engine: &str,
     program: &Program,
     ledger: Ledger,
     host: &dyn Host,
     limits: &Limits,
 ) -> RunReport {
-    let mut pipe = match Pipe::open(&mut worker, limits.frame_bytes + wire::ENVELOPE) {
-        Ok(pipe) => pipe,
-        Err(error) => {
-            let text = format!("the worker's pipe cannot be used: {error}");
-            return RunReport::failed(greeting.name, Unsupported::new(text).into());
-        }
-    };
-    if let Err(unsupported) = greet(&mut pipe, greeting).await {
-        return RunReport::failed(greeting.name, unsupported.into());
-    }
     let mut talk = Conversation::new(ledger, host, limits);
     talk.send(&wire::run_line(program, limits));
-    let end = talk.run(&mut pipe).await;
-    ending::report(greeting.name, talk, end, &mut worker, &pipe.complaint).await
+    let end = talk.run(&mut ready.pipe).await;
+    ending::report(engine, talk, end, &mut ready.worker, &ready.pipe.complaint).await
 }
 
 async fn greet(pipe: &mut Pipe, greeting: &Greeting<'_>) -> Result<(), Unsupported> {

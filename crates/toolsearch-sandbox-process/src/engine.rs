@@ -14,7 +14,7 @@ use toolsearch_sandbox::{
 };
 
 use crate::{
-    conversation::{self, Greeting},
+    conversation::{self, Greeting, Ready},
     spawn::{Spawned, Worker},
     wire::{self, FromWorker},
     worker::is_worker,
@@ -89,7 +89,7 @@ impl ProcessEngine {
     /// Starts workers until as many are warm as the options say. Failures are left to the next run.
     pub fn warm_up(&self) {
         while self.with_warm(|warm| warm.len() < self.options.warm) {
-            match self.worker.spawn() {
+            match self.spawn() {
                 Ok(worker) => self.with_warm(|warm| warm.push(worker)),
                 Err(error) => {
                     tracing::debug!(%error, "no warm worker");
@@ -103,16 +103,31 @@ impl ProcessEngine {
         act(&mut self.warm.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn take_worker(&self) -> Result<Spawned, Unsupported> {
+    /// A warm worker that is still there, or a new one.
+    async fn ready_worker(&self, limits: &Limits) -> Result<Ready, Unsupported> {
+        while let Some(worker) = self.take_warm() {
+            // It may have gone in the moment since; then another one is as good.
+            if let Ok(ready) = conversation::meet(worker, &self.greeting(), limits).await {
+                return Ok(ready);
+            }
+        }
+        conversation::meet(self.spawn()?, &self.greeting(), limits).await
+    }
+
+    fn take_warm(&self) -> Option<Spawned> {
+        while let Some(mut worker) = self.with_warm(Vec::pop) {
+            if worker.age() < WARM_LIFE && worker.status().is_none() {
+                return Some(worker);
+            }
+        }
+        None
+    }
+
+    fn spawn(&self) -> Result<Spawned, Unsupported> {
         if is_worker() {
             return Err(Unsupported::new(
                 "a worker cannot start workers; `main` must ask `is_worker()` before anything else",
             ));
-        }
-        while let Some(mut worker) = self.with_warm(Vec::pop) {
-            if worker.age() < WARM_LIFE && worker.status().is_none() {
-                return Ok(worker);
-            }
         }
         self.worker
             .spawn()
@@ -120,7 +135,7 @@ impl ProcessEngine {
     }
 
     fn probe(&self) -> Result<Layers, Unsupported> {
-        let mut worker = self.take_worker()?;
+        let mut worker = self.spawn()?;
         let stdout = worker.child.stdout.take();
         let stdout = stdout.ok_or_else(|| Unsupported::new("the worker has no output"))?;
         let (sender, receiver) = mpsc::sync_channel(1);
@@ -169,12 +184,12 @@ impl ProcessEngine {
                 "the engine is closed",
             ));
         };
-        let worker = match self.take_worker() {
-            Ok(worker) => worker,
-            Err(unsupported) => return fail(unsupported.into()),
-        };
-        let greeting = self.greeting();
-        conversation::hold(worker, &greeting, &program, ledger, host.as_ref(), limits).await
+        match self.ready_worker(limits).await {
+            Ok(ready) => {
+                conversation::hold(ready, &self.name, &program, ledger, host.as_ref(), limits).await
+            }
+            Err(unsupported) => fail(unsupported.into()),
+        }
     }
 }
 

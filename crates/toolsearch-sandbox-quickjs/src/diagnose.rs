@@ -124,6 +124,9 @@ fn syntax(error: &mut RunError, source: &Normalized) {
             .unwrap_or(u32::MAX)
             .max(1);
         if line > last {
+            // What the engine found there is not the model's.
+            error.message = "unexpected end of the program".into();
+            error.hint = Some("a bracket or a quote is not closed".into());
             error.line = Some(last);
             error.column = None;
             error.excerpt = excerpt(text, last);

@@ -1,4 +1,4 @@
-//! The embedded JavaScript engine: a [`Guest`](toolsearch_sandbox::Guest) on QuickJS.
+//! The embedded JavaScript engine: a [`Guest`] on QuickJS.
 //!
 //! Lives in a child process, on one thread. The program gets the language, the bridge objects of
 //! `prelude.js` and nothing of the machine: no module loader, no files, no network, no processes. What

@@ -5,7 +5,7 @@ use crate::mask::Mask;
 
 /// Put before a program that is run as the body of an async function; on the same line, so that only
 /// columns of the first line move.
-pub(crate) const BODY_START: &str = "(async () => {";
+pub(crate) const BODY_START: &str = "(async function () {";
 /// Put after it.
 pub(crate) const BODY_END: &str = "\n})()";
 

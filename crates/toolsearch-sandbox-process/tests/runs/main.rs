@@ -1,5 +1,7 @@
 //! Real runs in real workers. This binary is its own worker, so it has a `main` of its own.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod abuse;
 mod guests;
 mod host;

@@ -21,6 +21,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("one_process_a_run_and_none_after", none_left),
         trial("a_dropped_run_is_gone_at_once", dropped),
         trial("a_killed_worker_is_reported", killed),
+        trial("many_at_once_and_some_killed", stress),
         trial("a_worker_dies_with_its_host", orphan),
     ]
 }
@@ -59,6 +60,18 @@ fn mine() -> Vec<u32> {
     workers_of(std::process::id())
 }
 
+/// The one worker there is. A process that was just started shows its arguments a moment later.
+fn one_worker() -> u32 {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    loop {
+        if let [worker] = mine()[..] {
+            return worker;
+        }
+        assert!(Instant::now() < deadline, "{:?}", mine());
+        std::thread::yield_now();
+    }
+}
+
 fn cold() -> ProcessEngine {
     let mut options = Options::default();
     options.warm = 0;
@@ -82,15 +95,13 @@ fn none_left() {
     }
     let engine = engine();
     engine.check().unwrap();
-    let warm = mine();
-    assert_eq!(warm.len(), 1);
+    let warm = one_worker();
     block_on(engine.run(
         program("return 1"),
         Arc::new(Tools::default()),
         &limits(5000),
     ));
-    let next = mine();
-    assert_eq!(next.len(), 1);
+    let next = one_worker();
     assert_ne!(next, warm, "a worker runs one program");
     drop(engine);
     assert_eq!(mine(), [0_u32; 0]);
@@ -111,7 +122,7 @@ fn dropped() {
                 let step = tokio::time::timeout(Duration::from_millis(5), &mut run).await;
                 assert!(step.is_err(), "{step:?}");
             }
-            assert_eq!(mine().len(), 1);
+            one_worker();
             drop(run);
             assert_eq!(mine(), [0_u32; 0]);
             assert_eq!(
@@ -135,12 +146,54 @@ fn killed() {
         while tools.open.load(Ordering::SeqCst) == 0 {
             let _ = tokio::time::timeout(Duration::from_millis(5), &mut run).await;
         }
-        let pid = rustix::process::Pid::from_raw(i32::try_from(mine()[0]).unwrap()).unwrap();
+        let pid = rustix::process::Pid::from_raw(i32::try_from(one_worker()).unwrap()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
         let report = run.await;
         let error = report.error().unwrap();
         assert_eq!(error.code, ErrorCode::ProtocolError);
         assert!(error.message.contains("signal 9"), "{error}");
+    });
+}
+
+fn stress() {
+    use futures::StreamExt;
+    block_on(async {
+        let (engine, tools) = (engine(), Arc::new(Tools::default()));
+        let limits = limits(20_000);
+        let runs = (0..96_u64).map(|n| {
+            let source = format!(
+                "const r = await tools.callValue('slow', {{ ms: 10, tag: {n} }}); return r.tag"
+            );
+            let (engine, tools, limits) = (&engine, tools.clone(), &limits);
+            async move { (n, engine.run(program(&source), tools, limits).await) }
+        });
+        let mut runs = futures::stream::iter(runs).buffer_unordered(16);
+        let (mut right, mut lost) = (0, 0);
+        while let Some((n, report)) = runs.next().await {
+            match report.error() {
+                None => {
+                    assert_eq!(report.value(), Some(&serde_json::json!(n)), "{report:#?}");
+                    right += 1;
+                }
+                Some(error) => {
+                    let killed = [ErrorCode::ProtocolError, ErrorCode::EngineUnavailable];
+                    assert!(killed.contains(&error.code), "{report:#?}");
+                    lost += 1;
+                }
+            }
+            if n % 8 == 0
+                && let Some(pid) = mine().first()
+            {
+                let pid = rustix::process::Pid::from_raw(i32::try_from(*pid).unwrap()).unwrap();
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        }
+        assert_eq!(right + lost, 96);
+        assert!(right >= 80, "{right}");
+        drop(runs);
+        drop(engine);
+        assert_eq!(mine(), [0_u32; 0]);
+        assert_eq!(tools.open.load(Ordering::SeqCst), 0);
     });
 }
 
@@ -179,7 +232,7 @@ pub(crate) fn be_a_host() -> ! {
             let _ = tokio::time::timeout(Duration::from_millis(5), &mut run).await;
         }
         let mut out = std::io::stdout();
-        writeln!(out, "{}", mine()[0]).unwrap();
+        writeln!(out, "{}", one_worker()).unwrap();
         out.flush().unwrap();
         run.await;
     });

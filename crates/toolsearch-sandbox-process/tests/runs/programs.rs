@@ -261,6 +261,7 @@ fn many_runs() {
 }
 
 /// Prints medians; asked for by name.
+#[expect(clippy::print_stderr, reason = "it is there to print")]
 fn cost() {
     let tools: Arc<Tools> = Arc::default();
     let median = |mut times: Vec<u128>| {
