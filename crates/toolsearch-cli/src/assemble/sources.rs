@@ -16,8 +16,13 @@ use toolsearch_sample::Sample;
 
 use crate::fault::Fault;
 
-use super::configuration::Configuration;
+use super::configuration::{Configuration, variable};
 use super::offline;
+
+/// How deep this program may stand behind servers that it started itself.
+const MAX_NESTING: u32 = 4;
+/// The variable that counts it.
+const NESTING: &str = "TOOLSEARCH_NESTING";
 
 /// What the tools are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +71,7 @@ impl Sources {
         if settings.mcp_servers.is_empty() && settings.plugins.is_empty() {
             return Ok(Self::sample());
         }
+        let nesting = nesting()?;
         let mut sources = Self {
             kind: Kind::Configured,
             fixed: Vec::new(),
@@ -73,12 +79,12 @@ impl Sources {
             invokers: Invokers::new(),
         };
         for (name, server) in &settings.mcp_servers {
-            sources.server(name, server);
+            sources.server(name, server, nesting);
         }
         Ok(sources)
     }
 
-    fn server(&mut self, name: &str, server: &Server) {
+    fn server(&mut self, name: &str, server: &Server, nesting: u32) {
         let outage =
             |kind, reason: &str| Listing::outage(Source::Mcp, Outage::new(name, kind, reason));
         let spec = match &server.state {
@@ -101,11 +107,15 @@ impl Sources {
                 return;
             }
         };
-        let Some(spec) = spec else {
+        let Some(mut spec) = spec else {
             let reason = "servers over HTTP cannot be reached by this version; use a command";
             self.fixed.push(outage(OutageKind::Failed, reason));
             return;
         };
+        if let toolsearch_mcp::Endpoint::Stdio(stdio) = &mut spec.endpoint {
+            let inner = Secret::from((nesting + 1).to_string());
+            stdio.env.insert(NESTING.to_owned(), inner);
+        }
         let server = McpServer::new(spec);
         let invokers = std::mem::take(&mut self.invokers);
         self.invokers = invokers.bind(Source::Mcp, name, Arc::clone(&server) as _);
@@ -133,6 +143,20 @@ impl Sources {
     /// Ends all servers and waits until nothing is left of them.
     pub(crate) async fn shutdown(&self) {
         join_all(self.servers.iter().map(|server| server.shutdown())).await;
+    }
+}
+
+/// How many copies of this program stand before this one. A configuration whose servers include
+/// `toolsearch serve` with the same configuration would start copies without end.
+fn nesting() -> Result<u32, Fault> {
+    let nesting = variable(NESTING).and_then(|depth| depth.parse().ok());
+    match nesting.unwrap_or(0) {
+        depth if depth >= MAX_NESTING => {
+            let message = "this configuration starts toolsearch as a server of itself";
+            Err(Fault::configuration(message)
+                .next("give the inner `toolsearch serve` a file of its own with --config"))
+        }
+        depth => Ok(depth),
     }
 }
 
