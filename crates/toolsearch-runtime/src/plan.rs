@@ -81,6 +81,7 @@ pub enum OpenError {
 /// Everything that is decided when a session opens.
 #[derive(Debug)]
 pub(crate) struct Plan {
+    key: Key,
     pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) direct: Vec<Arc<ToolDescriptor>>,
     pub(crate) surface: Surface,
@@ -129,8 +130,16 @@ pub(crate) struct Plans {
 
 #[derive(Debug, Default)]
 struct Known {
-    plans: Vec<(Key, Weak<Plan>)>,
+    plans: Vec<Weak<Plan>>,
     snapshots: BTreeMap<Fingerprint, Weak<Snapshot>>,
+}
+
+impl Known {
+    fn forget_dead(&mut self) {
+        self.plans.retain(|plan| plan.strong_count() > 0);
+        self.snapshots
+            .retain(|_, snapshot| snapshot.strong_count() > 0);
+    }
 }
 
 impl Plans {
@@ -140,21 +149,15 @@ impl Plans {
 
     fn plan(&self, key: &Key) -> Option<Arc<Plan>> {
         let known = self.lock();
-        known
-            .plans
-            .iter()
-            .find(|(old, _)| old.matches(key))
-            .and_then(|(_, plan)| plan.upgrade())
+        let mut alive = known.plans.iter().filter_map(Weak::upgrade);
+        alive.find(|plan| plan.key.matches(key))
     }
 
-    fn remember(&self, key: Key, plan: &Arc<Plan>) {
+    fn remember(&self, plan: &Arc<Plan>) {
         let mut known = self.lock();
-        known.plans.retain(|(_, plan)| plan.strong_count() > 0);
-        known
-            .snapshots
-            .retain(|_, snapshot| snapshot.strong_count() > 0);
+        known.forget_dead();
         if known.plans.len() < MAX_PLANS {
-            known.plans.push((key, Arc::downgrade(plan)));
+            known.plans.push(Arc::downgrade(plan));
         }
         let fingerprint = plan.snapshot.catalog.fingerprint().clone();
         known
@@ -171,16 +174,9 @@ impl Plans {
         self.lock().snapshots.values().find_map(Weak::upgrade)
     }
 
-    fn forget_dead(&self) {
-        let mut known = self.lock();
-        known.plans.retain(|(_, plan)| plan.strong_count() > 0);
-        known
-            .snapshots
-            .retain(|_, snapshot| snapshot.strong_count() > 0);
-    }
-
+    /// A session was closed: what only it held is gone, so its places are free.
     pub(crate) fn closed(&self) {
-        self.forget_dead();
+        self.lock().forget_dead();
     }
 
     fn next_session(&self, now: u64) -> String {
@@ -204,8 +200,8 @@ pub(crate) async fn open(shared: &Arc<Shared>, request: OpenRequest) -> Result<S
     let (plan, reused) = match shared.plans.plan(&key) {
         Some(plan) => (plan, true),
         None => {
-            let plan = Arc::new(make(shared, &request, &key, mode, fallback).await?);
-            shared.plans.remember(key, &plan);
+            let plan = Arc::new(make(shared, &request, key, mode, fallback).await?);
+            shared.plans.remember(&plan);
             (plan, false)
         }
     };
@@ -276,7 +272,7 @@ struct Placed {
 async fn make(
     shared: &Shared,
     request: &OpenRequest,
-    key: &Key,
+    key: Key,
     mode: Arc<dyn Mode>,
     fallback: Option<Fallback>,
 ) -> Result<Plan, OpenError> {
@@ -305,6 +301,7 @@ async fn make(
     let surface = surface(shared, &snapshot, &direct, &likely, mode.as_ref(), request);
     let sizes = sizes(&snapshot, &direct, &surface);
     Ok(Plan {
+        key,
         snapshot,
         direct,
         surface,

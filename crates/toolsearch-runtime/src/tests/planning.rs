@@ -153,6 +153,18 @@ async fn equal_tools_share_one_snapshot_and_a_closed_session_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn a_closed_session_holds_no_tool() {
+    let office = office(|_, _| {});
+    let all = listings();
+    let tool = Arc::clone(&all[0].tools[0]);
+    let open = OpenRequest::new(Subject::anyone(), all);
+    let session = office.runtime.open(open).await.expect("a session");
+    assert!(Arc::strong_count(&tool) > 1);
+    drop(session);
+    assert_eq!(Arc::strong_count(&tool), 1, "only this test still has it");
+}
+
+#[tokio::test]
 async fn the_very_same_tools_reuse_the_whole_plan() {
     let office = office(|_, _| {});
     let all = listings();
