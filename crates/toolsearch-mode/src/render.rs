@@ -10,6 +10,12 @@ use crate::control::{ControlNames, SearchLimits};
 use crate::failure::{Failure, FailureCode};
 use crate::response::{CallReply, Group, Response, RunReply, SearchReply};
 
+/// Characters of a query that a crowded answer to a batch repeats.
+const MAX_ECHO_CHARS: usize = 80;
+
+/// Servers in trouble that a crowded answer still names beside its hits.
+const KEPT_OUTAGES: usize = 3;
+
 /// How a surface names its own operations, for advice in answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Speech {
@@ -173,18 +179,53 @@ fn search_text(reply: &SearchReply, speech: &Speech, limits: &SearchLimits) -> R
     Rendered::text(fit(search_value(reply, speech), budget))
 }
 
-/// Cuts hits from the end of the longest group until the text fits; marks what was cut.
+/// Cuts until the text fits and marks it: the ends of repeated queries, all but a few servers in
+/// trouble, hits from the end of the longest group, near ids, the last servers.
 fn fit(mut value: Value, budget: usize) -> String {
-    loop {
-        let text = value.to_string();
-        if text.chars().count() <= budget || !drop_last_hit(&mut value) {
-            return text;
+    let over = |value: &Value| value.to_string().chars().count() > budget;
+    if over(&value) {
+        clip_queries(&mut value);
+    }
+    while over(&value) {
+        let cut = drop_outage(&mut value, KEPT_OUTAGES)
+            || drop_last_hit(&mut value)
+            || drop_nearest(&mut value)
+            || drop_outage(&mut value, 0);
+        if !cut {
+            break;
+        }
+        value["truncated"] = Value::Bool(true);
+    }
+    value.to_string()
+}
+
+fn clip_queries(value: &mut Value) {
+    let groups = value.get_mut("results").and_then(Value::as_array_mut);
+    for query in groups.into_iter().flatten() {
+        if let Some(Value::String(text)) = query.get_mut("query") {
+            *text = toolsearch_schema::names::sanitise_label(text, MAX_ECHO_CHARS);
         }
     }
 }
 
+fn drop_outage(value: &mut Value, keep: usize) -> bool {
+    let outages = value.get_mut("unavailable").and_then(Value::as_array_mut);
+    outages.is_some_and(|outages| outages.len() > keep && outages.pop().is_some())
+}
+
+fn drop_nearest(value: &mut Value) -> bool {
+    let groups = value.get_mut("results").and_then(Value::as_array_mut);
+    let mut groups = groups.into_iter().flatten().rev();
+    groups.any(remove_nearest) || remove_nearest(value)
+}
+
+fn remove_nearest(group: &mut Value) -> bool {
+    let map = group.as_object_mut();
+    map.is_some_and(|map| map.shift_remove("nearest").is_some())
+}
+
 fn drop_last_hit(value: &mut Value) -> bool {
-    let dropped = match value.get_mut("results").and_then(Value::as_array_mut) {
+    match value.get_mut("results").and_then(Value::as_array_mut) {
         None => pop_candidate(value),
         Some(groups) => {
             let size = |group: &Value| group["candidates"].as_array().map_or(0, Vec::len);
@@ -192,11 +233,7 @@ fn drop_last_hit(value: &mut Value) -> bool {
             let group = groups.iter_mut().rev().find(|group| size(group) == longest);
             longest > 0 && group.is_some_and(pop_candidate)
         }
-    };
-    if dropped && let Value::Object(map) = value {
-        map.insert("truncated".to_owned(), Value::Bool(true));
     }
-    dropped
 }
 
 fn pop_candidate(group: &mut Value) -> bool {
