@@ -1,5 +1,7 @@
 //! Tests of the code surface.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use toolsearch_catalog::{Catalog, Source, ToolDescriptor};
 use toolsearch_mode::{Control, ControlNames, Mode, OwnerNote, SearchLimits, View};
@@ -14,6 +16,11 @@ fn catalog(tools: usize) -> Catalog {
                 .expect("legal")
         })
         .collect()
+}
+
+#[test]
+fn keeps_the_rules_of_modes() {
+    toolsearch_testing::mode::conforms(|| Arc::new(CodeMode));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Tests of the directory.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::json;
 use toolsearch_catalog::{Catalog, Source, ToolDescriptor};
@@ -21,6 +23,12 @@ fn text(catalog: &Catalog, context_tokens: Option<usize>) -> String {
     view.owners = &owners;
     view.context_tokens = context_tokens;
     DirectoryMode::default().surface(&view).prompt
+}
+
+#[test]
+fn keeps_the_rules_of_modes() {
+    toolsearch_testing::mode::conforms(|| Arc::new(DirectoryMode::default()));
+    toolsearch_testing::mode::conforms(|| Arc::new(DirectoryMode::with_likely(0)));
 }
 
 #[test]

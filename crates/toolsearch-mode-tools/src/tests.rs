@@ -1,5 +1,7 @@
 //! Tests of the structured surface.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use toolsearch_catalog::{Catalog, Source, ToolDescriptor};
 use toolsearch_mode::{
@@ -16,6 +18,11 @@ fn catalog(tools: usize) -> Catalog {
                 .expect("legal")
         })
         .collect()
+}
+
+#[test]
+fn keeps_the_rules_of_modes() {
+    toolsearch_testing::mode::conforms(|| Arc::new(ToolsMode));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The data is rich and sound, and a sample is bounded and answers alike. Its tools run in `flows`
 //! (all of them) and `verbs` (what single ones do).
 
+mod conformance;
 mod flows;
 mod verbs;
 

@@ -1,5 +1,7 @@
 //! Parts that only the inside of the crate sees: words, edits, vocabulary, tables.
 
+mod conformance;
+
 use crate::lexicon::{Lexicon, LexiconError};
 use crate::options::{Options, WordOptions};
 use crate::repair::one_edit_apart;

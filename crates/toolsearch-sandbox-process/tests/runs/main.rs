@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod abuse;
+mod conformance;
 mod guests;
 mod host;
 mod processes;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         abuse::trials(),
         resume::trials(),
         processes::trials(),
+        conformance::trials(),
     ];
     let trials = groups.into_iter().flatten().collect();
     libtest_mimic::run(&arguments, trials).exit_code()

@@ -56,7 +56,7 @@ fn parent_of(pid: u32) -> Option<u32> {
     }
 }
 
-fn mine() -> Vec<u32> {
+pub(crate) fn mine() -> Vec<u32> {
     workers_of(std::process::id())
 }
 
@@ -72,7 +72,7 @@ fn one_worker() -> u32 {
     }
 }
 
-fn cold() -> ProcessEngine {
+pub(crate) fn cold() -> ProcessEngine {
     let mut options = Options::default();
     options.warm = 0;
     ProcessEngine::with_options("quickjs", Worker::current_exe().unwrap(), options)

@@ -40,7 +40,7 @@ pub fn conforms(make: impl Fn() -> Arc<dyn Mode>) {
     for catalog in [Catalog::empty(), office(), hostile_catalog(), mixed] {
         for names in control_names() {
             surfaces_are_equal(&make, &catalog, &names);
-            let stage = Stage::new(&catalog, &names);
+            let stage = Stage::new(&*mode, &catalog, &names);
             let surface = mode.surface(&stage.view());
             declared_tools_are_legal(&*mode, &surface, &stage);
             untrusted_text_stays_out(&surface);
@@ -61,7 +61,7 @@ struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    fn new(catalog: &'a Catalog, names: &'a ControlNames) -> Self {
+    fn new(mode: &dyn Mode, catalog: &'a Catalog, names: &'a ControlNames) -> Self {
         let mut direct: Vec<Arc<ToolDescriptor>> = hostile_tools()
             .into_iter()
             .filter(|tool| tool.owner == "names" || tool.source() == Source::Client)
@@ -74,13 +74,14 @@ impl<'a> Stage<'a> {
         );
         direct.push(Arc::new(visible));
         let direct: Catalog = direct.into_iter().collect();
+        let entries = catalog.entries().iter();
         Self {
             catalog,
             names,
             limits: SearchLimits::default(),
             owners: OwnerNote::of(catalog),
             direct: direct.entries().to_vec(),
-            likely: catalog.entries().iter().rev().take(20).cloned().collect(),
+            likely: entries.rev().take(mode.likely_schemas()).cloned().collect(),
         }
     }
 
@@ -104,7 +105,8 @@ fn surfaces_are_equal(make: &impl Fn() -> Arc<dyn Mode>, catalog: &Catalog, name
     let mut expected: Option<Surface> = None;
     for order in orders(catalog) {
         let other: Catalog = order.into_iter().collect();
-        let surface = make().surface(&Stage::new(&other, names).view());
+        let mode = make();
+        let surface = mode.surface(&Stage::new(&*mode, &other, names).view());
         match &expected {
             None => expected = Some(surface),
             Some(expected) => {
