@@ -35,3 +35,22 @@ pub use wait::{PATIENCE, block_on, eventually, in_time};
 
 #[cfg(test)]
 mod tests;
+
+/// Keeps the examples true: of this crate, and of the contracts that it knows.
+#[cfg(doctest)]
+mod readme {
+    #[doc = include_str!("../README.md")]
+    struct Testing;
+    #[doc = include_str!("../../toolsearch-catalog/README.md")]
+    struct Catalog;
+    #[doc = include_str!("../../toolsearch-policy/README.md")]
+    struct Policy;
+    #[doc = include_str!("../../toolsearch-search/README.md")]
+    struct Search;
+    #[doc = include_str!("../../toolsearch-invoke/README.md")]
+    struct Invoke;
+    #[doc = include_str!("../../toolsearch-mode/README.md")]
+    struct Mode;
+    #[doc = include_str!("../../toolsearch-telemetry/README.md")]
+    struct Telemetry;
+}
