@@ -77,6 +77,8 @@ pub(crate) enum Command {
     Call(CallArgs),
     /// Run a program that searches, describes and calls
     Run(RunArgs),
+    /// Let a model of the configuration answer a message with these tools
+    Agent(AgentArgs),
     /// Look into session logs
     #[command(subcommand)]
     Sessions(SessionsCommand),
@@ -149,6 +151,26 @@ pub(crate) struct RunArgs {
     /// File with the program; - reads standard input
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
+}
+
+/// Arguments of `agent`.
+#[derive(Debug, Args)]
+pub(crate) struct AgentArgs {
+    /// What to ask; - reads standard input
+    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) message: String,
+    /// Provider of the configuration [default: the first that speaks Chat Completions]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// Model of the provider, or PROVIDER/MODEL
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// System prompt of your own
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) system: Option<String>,
+    /// At most this many turns of the model [default: 50]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_turns: Option<u32>,
 }
 
 /// Commands on session logs.

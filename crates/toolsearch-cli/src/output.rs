@@ -84,6 +84,13 @@ impl Output {
         complain(&format!("{}\n", printable(line)));
     }
 
+    /// A step of work that takes a while, on standard error.
+    pub(crate) fn step(&self, line: &str) {
+        if !self.quiet {
+            complain(&format!("{}\n", printable(line)));
+        }
+    }
+
     /// What went wrong in work that was done, on standard error.
     pub(crate) fn failure(&self, text: &str) {
         complain(&format!("error: {}\n", printable(text)));

@@ -74,7 +74,10 @@ fn servers_in_trouble_leave_the_others_working() {
 fn a_tool_of_a_server_is_called() {
     let world = world();
     let args = json!({ "id": "native:github:create_issue", "args": { "title": "through two" } });
-    let called = world.json(&["call", "mcp:inner:tool_call", "--args", &args.to_string()], 0);
+    let called = world.json(
+        &["call", "mcp:inner:tool_call", "--args", &args.to_string()],
+        0,
+    );
     assert_eq!(called["tool"]["source"], "mcp");
     assert_eq!(
         called["result"]["structuredContent"]["title"],
@@ -155,4 +158,38 @@ fn a_configuration_that_starts_itself_comes_to_an_end() {
         .output()
         .expect("it runs");
     super::Ran::of(&ran).fails(2, &["a server of itself", "--config"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn plugins_are_a_source_and_cost_only_themselves() {
+    let world = World::with_config(r#"{ plugins: ["./plugins/*", "./missing"] }"#);
+    world.write(
+        "plugins/weather/toolsearch.plugin.json5",
+        r#"{ name: "weather", tools: [{ name: "forecast", description: "Tells the weather of a city",
+             inputSchema: { type: "object", properties: { city: { type: "string" } } },
+             command: ["cat"] }] }"#,
+    );
+    world.write("plugins/broken/toolsearch.plugin.json5", "{ nam: 1 }");
+    world.write("plugins/notes/README.md", "no plugin");
+    let listed = world.json(&["catalog", "list"], 0);
+    assert!(
+        ids(&listed["tools"]).contains(&"plugin:weather:forecast"),
+        "{listed}"
+    );
+    assert_eq!(server(&listed, "broken")["state"], "failed");
+    assert_eq!(server(&listed, "missing")["state"], "failed");
+    let called = world.json(&["call", "weather.forecast", "city=Izmir"], 0);
+    assert_eq!(called["tool"]["source"], "plugin");
+    assert!(called["result"].to_string().contains("Izmir"), "{called}");
+}
+
+#[test]
+fn settings_that_make_calls_safer_are_never_passed_over() {
+    let hooks = World::with_config(r#"{ hooks: { before_tool_call: [{ command: "guard" }] } }"#);
+    hooks
+        .run(&["search", "issue"])
+        .fails(2, &["hooks", "next:"]);
+    let pins = World::with_config(r#"{ tools: { pins: "enforce" } }"#);
+    pins.run(&["search", "issue"]).fails(2, &["pins", "next:"]);
 }

@@ -15,11 +15,10 @@ const MAX_ARGS_CHARS: usize = 2000;
 
 /// Whoever can be asked: the person at the terminal, or nobody.
 pub(crate) fn approver(mode: ApprovalMode) -> Arc<dyn Approver> {
-    match mode {
-        ApprovalMode::Deny => Arc::new(NoApprover),
-        _ if io::stderr().is_terminal() => Arc::new(Terminal::default()),
-        _ => Arc::new(NoApprover),
+    if mode == ApprovalMode::Elicit && io::stderr().is_terminal() {
+        return Arc::new(Terminal::default());
     }
+    Arc::new(NoApprover)
 }
 
 /// Asks on the controlling terminal, one question at a time, whatever stands on standard input.

@@ -5,6 +5,7 @@ pub(crate) mod configuration;
 pub(crate) mod logs;
 pub(crate) mod modes;
 mod offline;
+mod plugins;
 pub(crate) mod policy;
 pub(crate) mod sources;
 
@@ -19,7 +20,7 @@ use toolsearch::runtime::{
     Compaction, Components, OpenError, OpenRequest, Options, Runtime, Session,
 };
 use toolsearch::telemetry::Recorder;
-use toolsearch_config::{DIRECT_SCHEMA_BYTES, DIRECT_TOOLS, Effective, Switch};
+use toolsearch_config::{DIRECT_SCHEMA_BYTES, DIRECT_TOOLS, Effective, Pins, Settings, Switch};
 
 use crate::cli::Common;
 use crate::fault::Fault;
@@ -36,6 +37,8 @@ pub(crate) enum Purpose {
     Command,
     /// A model: logged, results within its budget.
     Model,
+    /// A model that the person at this terminal started: as for any model, and the person can be asked.
+    Agent,
     /// A demonstration, recorded as it says.
     Shown(Arc<dyn Recorder>),
     /// Only to measure something: not logged.
@@ -64,7 +67,9 @@ impl Assembled {
         if sources.kind == Kind::Sample {
             let note = match &configuration.located.path {
                 None => "no configuration was found; these are the built-in sample tools",
-                Some(_) => "no servers are configured; these are the built-in sample tools",
+                Some(_) => {
+                    "no servers or plugins are configured; these are the built-in sample tools"
+                }
             };
             output.note(note);
         }
@@ -78,14 +83,15 @@ impl Assembled {
         agent: Option<&str>,
         purpose: Purpose,
     ) -> Result<Self, Fault> {
+        supported(&configuration.settings)?;
         let rules = policy::rules(&configuration.settings, agent)?;
         let logs = match purpose {
-            Purpose::Command | Purpose::Model => logs::folder(&configuration)
+            Purpose::Command | Purpose::Model | Purpose::Agent => logs::folder(&configuration)
                 .map(SessionLogs::new)
                 .map(Arc::new),
             Purpose::Shown(_) | Purpose::Measuring => None,
         };
-        let mut parts = components(&configuration);
+        let mut parts = components(&configuration, &purpose);
         parts.policy = Arc::new(rules.clone());
         parts.invokers = sources.invokers.clone();
         if let Some(logs) = &logs {
@@ -95,7 +101,7 @@ impl Assembled {
         match purpose {
             Purpose::Command => options.result_bytes = COMMAND_RESULT_BYTES,
             Purpose::Shown(recorder) => parts.recorder = recorder,
-            Purpose::Model | Purpose::Measuring => {}
+            Purpose::Model | Purpose::Agent | Purpose::Measuring => {}
         }
         options.approval_timeout =
             Duration::from_millis(configuration.settings.approvals.timeout_ms);
@@ -164,11 +170,28 @@ pub(crate) fn now_ms() -> u64 {
     u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
 }
 
-fn components(configuration: &Configuration) -> Components {
+/// Settings that make calls safer must not be passed over in silence.
+fn supported(settings: &Settings) -> Result<(), Fault> {
+    let hooks = &settings.hooks;
+    if !hooks.before_tool_call.is_empty() || !hooks.after_tool_call.is_empty() {
+        let message = "`hooks` are configured, but this version runs no command hooks";
+        return Err(Fault::configuration(message).next("remove `hooks` to go on without them"));
+    }
+    if settings.tools.pins == Pins::Enforce {
+        let message = "`tools.pins` is \"enforce\", but this version holds no tool back";
+        return Err(Fault::configuration(message).next("set `tools.pins` to \"report\" or \"off\""));
+    }
+    Ok(())
+}
+
+fn components(configuration: &Configuration, purpose: &Purpose) -> Components {
     let effective = &configuration.effective;
     let mut parts = toolsearch::recommended_with(modes::engine(effective));
     parts.mode = modes::mode(effective);
-    parts.approver = approver::approver(configuration.settings.approvals.mode);
+    // Whoever stands behind a model's client is not at this terminal.
+    if matches!(purpose, Purpose::Command | Purpose::Agent) {
+        parts.approver = approver::approver(configuration.settings.approvals.mode);
+    }
     parts
 }
 

@@ -1,5 +1,5 @@
-//! Where tools come from: running MCP servers, offline lists, or the sample when nothing else is
-//! said.
+//! Where tools come from: running MCP servers, plugins, offline lists, or the sample when nothing
+//! else is said.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use toolsearch_sample::Sample;
 use crate::fault::Fault;
 
 use super::configuration::{Configuration, variable};
-use super::offline;
+use super::{offline, plugins};
 
 /// How deep this program may stand behind servers that it started itself.
 const MAX_NESTING: u32 = 4;
@@ -81,6 +81,7 @@ impl Sources {
         for (name, server) in &settings.mcp_servers {
             sources.server(name, server, nesting);
         }
+        sources.plugins(configuration);
         Ok(sources)
     }
 
@@ -120,6 +121,18 @@ impl Sources {
         let invokers = std::mem::take(&mut self.invokers);
         self.invokers = invokers.bind(Source::Mcp, name, Arc::clone(&server) as _);
         self.servers.push(server);
+    }
+
+    fn plugins(&mut self, configuration: &Configuration) {
+        for loaded in plugins::load(configuration) {
+            match loaded {
+                Ok(plugin) => {
+                    self.fixed.push(plugin.listing());
+                    self.invokers = plugin.bind(std::mem::take(&mut self.invokers));
+                }
+                Err(outage) => self.fixed.push(Listing::outage(Source::Plugin, outage)),
+            }
+        }
     }
 
     /// All tools now. Servers are asked at the same time, each within its own limits.

@@ -143,7 +143,8 @@ fn servers(listings: &[Listing], assembled: &Assembled) -> Vec<ServerLine> {
     let allowed =
         |tool: &ToolDescriptor| !assembled.rules.decide(&assembled.subject, tool).is_deny();
     let may_know = |listing: &&Listing| {
-        let probe = || ToolDescriptor::new(Source::Mcp, &listing.owner, "any", Value::Bool(true));
+        let source = listing.source;
+        let probe = || ToolDescriptor::new(source, &listing.owner, "any", Value::Bool(true));
         match listing.tools.is_empty() {
             true => probe().is_ok_and(|probe| allowed(&probe)),
             false => listing.tools.iter().any(|tool| allowed(tool)),
@@ -156,7 +157,7 @@ fn servers(listings: &[Listing], assembled: &Assembled) -> Vec<ServerLine> {
     };
     let servers = listings
         .iter()
-        .filter(|listing| listing.source == Source::Mcp);
+        .filter(|listing| listing.source == Source::Mcp || listing.outage.is_some());
     servers.filter(may_know).map(line).collect()
 }
 

@@ -1,5 +1,6 @@
 //! What every command does, one module each.
 
+mod agent;
 mod arguments;
 mod call;
 mod catalog;
@@ -32,7 +33,11 @@ pub(crate) async fn execute(cli: &Cli, output: &Output) -> Done {
         Command::Completions(args) => completions::run(args.shell),
         Command::Catalog(CatalogCommand::Estimate) => estimate::run(common, output).await,
         on_tools => {
-            let assembled = Assembled::new(common, Purpose::Command, output)?;
+            let purpose = match on_tools {
+                Command::Agent(_) => Purpose::Agent,
+                _ => Purpose::Command,
+            };
+            let assembled = Assembled::new(common, purpose, output)?;
             let done = on_catalog(on_tools, &assembled, output).await;
             assembled.close(output).await;
             done
@@ -49,6 +54,7 @@ async fn on_catalog(command: &Command, assembled: &Assembled, output: &Output) -
         }
         Command::Call(args) => call::run(args, assembled, output).await,
         Command::Run(args) => run::run(args, assembled, output).await,
+        Command::Agent(args) => agent::run(args, assembled, output).await,
         Command::Catalog(_) => catalog::list(assembled, output).await,
         _ => Err(Fault::failed("this command does not work on tools")),
     }
