@@ -175,7 +175,7 @@ fn folded_names(tool: &ToolDescriptor) -> Vec<String> {
     if matches!(tool.source(), Source::Native | Source::Plugin) {
         names.push(format!("openclaw{owned}"));
     }
-    if alias.len() != tool.owner.len() + 2 + tool.name.len() {
+    if !is_joined(&alias, &tool.owner, &tool.name) {
         names.push(fold(&alias));
     }
     if tool.id.name() != tool.name {
@@ -184,6 +184,12 @@ fn folded_names(tool: &ToolDescriptor) -> Vec<String> {
     names.extend(tool.aliases.iter().map(|alias| fold(alias)));
     names.extend([name, owned]);
     names
+}
+
+/// Whether an alias is `owner__name` and so folds to what is there already.
+fn is_joined(alias: &str, owner: &str, name: &str) -> bool {
+    let rest = alias.strip_prefix(owner);
+    rest.and_then(|rest| rest.strip_prefix("__")) == Some(name)
 }
 
 fn ambiguous(entries: &[Arc<ToolDescriptor>], text: &str, places: &[u32]) -> LookupError {

@@ -1,5 +1,7 @@
 //! Tests of ids, lookup, snapshots and outcomes.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -53,6 +55,31 @@ fn every_spelling_that_names_one_tool_finds_it() {
         ("pick colour", "client:client:pick_colour"),
     ] {
         resolves(asked, id);
+    }
+}
+
+/// An alias is found even where it is as long as what it stands for.
+#[test]
+fn every_provider_alias_finds_its_tool() {
+    let pairs = [
+        ("办公室", "🚀deploy"),
+        ("办公室", "发送消息"),
+        ("erp", "team.members.list"),
+        ("a__b", "c"),
+        ("a b", "c"),
+        ("long", "x".repeat(80).as_str()),
+    ]
+    .map(|(owner, name)| (owner, name.to_owned()));
+    let mut builder = CatalogBuilder::new();
+    for (owner, name) in &pairs {
+        let tool = ToolDescriptor::new(Source::Mcp, owner, name, json!({})).expect("legal");
+        builder.add(Arc::new(tool));
+    }
+    let (catalog, _) = builder.build();
+    for (owner, name) in &pairs {
+        let alias = toolsearch_schema::names::provider_name(owner, name);
+        let found = catalog.resolve(&alias).expect("the alias names a tool");
+        assert_eq!((&*found.owner, &found.name), (*owner, name), "{alias}");
     }
 }
 
