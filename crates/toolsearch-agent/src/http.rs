@@ -50,7 +50,8 @@ pub(crate) struct Endpoint {
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")
-            .field("url", &self.url.as_str())
+            .field("host", &self.url.host_str())
+            .field("path", &self.url.path())
             .finish_non_exhaustive()
     }
 }
@@ -98,7 +99,7 @@ impl Endpoint {
         if let Some(key) = &self.key {
             request = request.header(AUTHORIZATION, key.clone());
         }
-        let answer = request.send().await.map_err(|error| unsent(&error))?;
+        let answer = request.send().await.map_err(unsent)?;
         let status = answer.status();
         if !status.is_success() {
             return Err(refused(status, answer).await);
@@ -149,12 +150,14 @@ fn is_loopback(url: &Url) -> bool {
     })
 }
 
-fn unsent(error: &reqwest::Error) -> ModelError {
+/// The address stays out of the message: some providers take a key in its query.
+fn unsent(error: reqwest::Error) -> ModelError {
+    let error = error.without_url();
     if error.is_timeout() && !error.is_connect() {
         return ModelError::Timeout(ANSWER_TIMEOUT);
     }
     let mut message = String::new();
-    let mut source: Option<&dyn std::error::Error> = Some(error);
+    let mut source: Option<&dyn std::error::Error> = Some(&error);
     while let Some(error) = source {
         let text = error.to_string();
         if !message.ends_with(&text) {
@@ -170,7 +173,7 @@ fn unsent(error: &reqwest::Error) -> ModelError {
 /// `None` when there is more than `most`.
 async fn read(mut answer: Response, most: usize) -> Result<Option<Vec<u8>>, ModelError> {
     let mut bytes = Vec::new();
-    while let Some(chunk) = answer.chunk().await.map_err(|error| unsent(&error))? {
+    while let Some(chunk) = answer.chunk().await.map_err(unsent)? {
         if bytes.len() + chunk.len() > most {
             return Ok(None);
         }

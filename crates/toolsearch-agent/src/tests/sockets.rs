@@ -159,7 +159,8 @@ async fn answers_that_are_no_json_or_too_long_are_unreadable() {
 #[tokio::test]
 async fn nobody_there_is_unreachable_and_says_why() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = format!("http://{}", listener.local_addr().expect("an address"));
+    let port = listener.local_addr().expect("an address").port();
+    let address = format!("http://127.0.0.1:{port}/v1?key=secret");
     drop(listener);
     let model = OpenAiChat::new(&address, Some(KEY), "m").expect("an address");
     let error = model.complete(&request()).await.expect_err("nobody");
