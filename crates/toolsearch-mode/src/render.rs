@@ -182,21 +182,34 @@ fn search_text(reply: &SearchReply, speech: &Speech, limits: &SearchLimits) -> R
 /// Cuts until the text fits and marks it: the ends of repeated queries, all but a few servers in
 /// trouble, hits from the end of the longest group, near ids, the last servers.
 fn fit(mut value: Value, budget: usize) -> String {
-    let over = |value: &Value| value.to_string().chars().count() > budget;
-    if over(&value) {
+    let mut text = value.to_string();
+    if text.chars().count() > budget {
         clip_queries(&mut value);
+        text = value.to_string();
     }
-    while over(&value) {
-        let cut = drop_outage(&mut value, KEPT_OUTAGES)
-            || drop_last_hit(&mut value)
-            || drop_nearest(&mut value)
-            || drop_outage(&mut value, 0);
-        if !cut {
-            break;
+    loop {
+        let excess = text.chars().count().saturating_sub(budget);
+        if excess == 0 || !shrink(&mut value, excess) {
+            return text;
         }
+        text = value.to_string();
+    }
+}
+
+/// Leaves out parts of at least `excess` characters, as far as there are any; tells whether there
+/// were. The parts are measured one by one, so that the whole is written only a few times.
+fn shrink(value: &mut Value, excess: usize) -> bool {
+    let mut left_out = 0;
+    while left_out < excess {
+        let part = drop_outage(value, KEPT_OUTAGES)
+            .or_else(|| drop_last_hit(value))
+            .or_else(|| drop_nearest(value))
+            .or_else(|| drop_outage(value, 0));
+        let Some(part) = part else { break };
+        left_out += part.to_string().chars().count();
         value["truncated"] = Value::Bool(true);
     }
-    value.to_string()
+    left_out > 0
 }
 
 fn clip_queries(value: &mut Value) {
@@ -208,41 +221,32 @@ fn clip_queries(value: &mut Value) {
     }
 }
 
-fn drop_outage(value: &mut Value, keep: usize) -> bool {
-    let outages = value.get_mut("unavailable").and_then(Value::as_array_mut);
-    outages.is_some_and(|outages| outages.len() > keep && outages.pop().is_some())
+fn drop_outage(value: &mut Value, keep: usize) -> Option<Value> {
+    let outages = value.get_mut("unavailable")?.as_array_mut()?;
+    (outages.len() > keep).then(|| outages.pop()).flatten()
 }
 
-fn drop_nearest(value: &mut Value) -> bool {
+fn drop_nearest(value: &mut Value) -> Option<Value> {
+    let remove = |group: &mut Value| group.as_object_mut()?.shift_remove("nearest");
     let groups = value.get_mut("results").and_then(Value::as_array_mut);
-    let mut groups = groups.into_iter().flatten().rev();
-    groups.any(remove_nearest) || remove_nearest(value)
+    let dropped = groups.into_iter().flatten().rev().find_map(remove);
+    dropped.or_else(|| remove(value))
 }
 
-fn remove_nearest(group: &mut Value) -> bool {
-    let map = group.as_object_mut();
-    map.is_some_and(|map| map.shift_remove("nearest").is_some())
+fn drop_last_hit(value: &mut Value) -> Option<Value> {
+    let Some(groups) = value.get_mut("results").and_then(Value::as_array_mut) else {
+        return pop_candidate(value);
+    };
+    let size = |group: &Value| group["candidates"].as_array().map_or(0, Vec::len);
+    let longest = groups.iter().map(size).max().unwrap_or(0);
+    let group = groups.iter_mut().rev().find(|group| size(group) == longest);
+    pop_candidate(group?)
 }
 
-fn drop_last_hit(value: &mut Value) -> bool {
-    match value.get_mut("results").and_then(Value::as_array_mut) {
-        None => pop_candidate(value),
-        Some(groups) => {
-            let size = |group: &Value| group["candidates"].as_array().map_or(0, Vec::len);
-            let longest = groups.iter().map(size).max().unwrap_or(0);
-            let group = groups.iter_mut().rev().find(|group| size(group) == longest);
-            longest > 0 && group.is_some_and(pop_candidate)
-        }
-    }
-}
-
-fn pop_candidate(group: &mut Value) -> bool {
-    let candidates = group.get_mut("candidates").and_then(Value::as_array_mut);
-    let dropped = candidates.is_some_and(|candidates| candidates.pop().is_some());
-    if dropped && let Value::Object(map) = group {
-        map.insert("truncated".to_owned(), Value::Bool(true));
-    }
-    dropped
+fn pop_candidate(group: &mut Value) -> Option<Value> {
+    let dropped = group.get_mut("candidates")?.as_array_mut()?.pop()?;
+    group["truncated"] = Value::Bool(true);
+    Some(dropped)
 }
 
 /// A tool in full: the card, the whole description and the schemas as their owner wrote them.
