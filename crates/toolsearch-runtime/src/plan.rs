@@ -206,10 +206,10 @@ pub(crate) async fn open(shared: &Arc<Shared>, request: OpenRequest) -> Result<S
         }
     };
     record(shared, &request.subject, &session, &plan, reused, now);
-    let outages: Vec<Outage> = request
+    let outages: Vec<(Source, Outage)> = request
         .listings
         .iter()
-        .filter_map(|listing| listing.outage.clone())
+        .filter_map(|listing| Some((listing.source, listing.outage.clone()?)))
         .collect();
     Ok(Session::new(
         Arc::clone(shared),
@@ -442,13 +442,15 @@ fn surface(
 fn sizes(snapshot: &Snapshot, direct: &[Arc<ToolDescriptor>], surface: &Surface) -> Sizes {
     let visible_only = |tool: &&Arc<ToolDescriptor>| snapshot.catalog.get(&tool.id).is_none();
     let only: Vec<Arc<ToolDescriptor>> = direct.iter().filter(visible_only).cloned().collect();
-    let reader = usize::from(snapshot.catalog.get(results::reader_id()).is_some());
+    // Direct exposure has no use for the tool that reads long results.
+    let reader = snapshot.catalog.get(results::reader_id());
+    let (reader, reader_bytes) = reader.map_or((0, 0), |tool| (1, tool.direct_bytes() + 1));
     Sizes::new(
         surface.tools.len(),
         surface.tool_bytes(),
         surface.prompt.len(),
         snapshot.catalog.len() - reader + only.len(),
-        snapshot.direct_bytes() + direct_bytes(&only) - 1,
+        snapshot.direct_bytes() - reader_bytes + direct_bytes(&only) - 1,
     )
 }
 

@@ -108,18 +108,18 @@ fn explanation(hit: &Hit) -> serde_json::Value {
 pub(crate) fn outage_notes(
     policy: &dyn Policy,
     subject: &Subject,
-    outages: &[Outage],
+    outages: &[(Source, Outage)],
 ) -> Vec<OutageNote> {
-    let may_know = |outage: &&Outage| {
+    let may_know = |(source, outage): &&(Source, Outage)| {
         let probe = toolsearch_catalog::ToolDescriptor::new(
-            Source::Mcp,
+            *source,
             &outage.owner,
             "any",
             serde_json::Value::Bool(true),
         );
         probe.is_ok_and(|probe| !policy.decide(subject, &probe).is_deny())
     };
-    let note = |outage: &Outage| {
+    let note = |(_, outage): &(Source, Outage)| {
         let state = match outage.kind {
             OutageKind::Starting => "starting",
             OutageKind::Disabled => "disabled",

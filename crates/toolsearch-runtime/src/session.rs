@@ -81,7 +81,7 @@ impl Session {
         session: String,
         request: OpenRequest,
         plan: Arc<Plan>,
-        outages: Vec<Outage>,
+        outages: Vec<(Source, Outage)>,
     ) -> Self {
         let results = Arc::new(Results::default());
         let reader = Arc::new(ResultReader(Arc::clone(&results)));

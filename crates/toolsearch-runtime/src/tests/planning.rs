@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::json;
-use toolsearch_catalog::{Source, ToolDescriptor};
+use toolsearch_catalog::{CatalogMode, Source, ToolDescriptor};
 use toolsearch_invoke::{Listing, Outage, OutageKind};
 use toolsearch_mode::{Mode, Response, Role};
 use toolsearch_mode_code::CodeMode;
@@ -237,6 +237,8 @@ fn with_outages(policy_allows: Option<&[&str]>) -> impl Future<Output = Response
         let outage = Outage::new(owner, kind, "exited (3)\nsecond line");
         all.push(Listing::outage(Source::Mcp, outage));
     }
+    let outage = Outage::new("paint", OutageKind::Failed, "its manifest is torn");
+    all.push(Listing::outage(Source::Plugin, outage));
     async move {
         let open = OpenRequest::new(Subject::anyone(), all);
         let session = office.runtime.open(open).await.expect("a session");
@@ -259,8 +261,19 @@ async fn an_empty_answer_names_servers_in_trouble_that_the_subject_may_know() {
         .iter()
         .map(|outage| outage.server.as_str())
         .collect();
-    assert_eq!(names, ["jira", "slack"]);
+    assert_eq!(names, ["jira", "paint", "slack"]);
     assert!(!reply.outages[0].reason.contains('\n'));
+
+    let servers = with_outages(Some(&["mcp:*", "native:*"])).await;
+    let Response::Search(reply) = servers else {
+        panic!("no search")
+    };
+    let names: Vec<&str> = reply
+        .outages
+        .iter()
+        .map(|outage| outage.server.as_str())
+        .collect();
+    assert_eq!(names, ["jira", "slack"], "a plugin is judged as a plugin");
 
     let hidden = with_outages(Some(&["mcp:github:*", "native:*"])).await;
     let Response::Search(reply) = hidden else {
@@ -271,6 +284,29 @@ async fn an_empty_answer_names_servers_in_trouble_that_the_subject_may_know() {
         reply.outages.is_empty(),
         "an owner outside policy stays unmentioned"
     );
+}
+
+#[tokio::test]
+async fn what_direct_exposure_would_send_is_what_it_sends() {
+    let office = office(|_, _| {});
+    let sizes = async |compaction| {
+        let named = |name| tool(Source::Native, "core", name, "Does what it is for");
+        let mut shown = named("shown");
+        shown.catalog_mode = CatalogMode::DirectOnly;
+        let tools = [named("one"), named("two"), shown].map(Arc::new).to_vec();
+        let listing = Listing::new(Source::Native, "core", tools);
+        let mut open = OpenRequest::new(Subject::anyone(), vec![listing]);
+        open.compaction = Some(compaction);
+        office.runtime.open(open).await.expect("a session").sizes()
+    };
+    let compact = sizes(Compaction::Always).await;
+    let direct = sizes(Compaction::Never).await;
+    assert_eq!(direct.tools, 3);
+    for sizes in [compact, direct] {
+        assert_eq!(sizes.direct_tools, direct.tools);
+        assert_eq!(sizes.direct_tool_bytes, direct.tool_bytes);
+    }
+    assert!(compact.tools != direct.tools);
 }
 
 #[tokio::test]
