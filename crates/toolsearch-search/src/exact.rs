@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use toolsearch_catalog::{Catalog, MAX_SUGGESTIONS};
+use toolsearch_catalog::{Catalog, MAX_SUGGESTIONS, ToolId};
 
 use crate::contract::{Evidence, Hit, Index, Ranker, SearchError, SearchRequest, SearchResponse};
 
@@ -96,9 +96,9 @@ impl ExactIndex {
 fn named(catalog: &Catalog, query: &str) -> BTreeSet<usize> {
     let mut places: BTreeSet<usize> = catalog.named(query).into_iter().collect();
     if places.is_empty()
-        && let Ok(tool) = catalog.resolve(query)
+        && let Ok(id) = ToolId::parse(query.trim())
     {
-        places.extend(catalog.position(&tool.id));
+        places.extend(catalog.position(&id));
     }
     let separators = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '"' | '`');
     let words = query
