@@ -1,3 +1,8 @@
 //! One integration binary.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests")]
+
+mod cases;
+mod real;
+mod support;
 
 mod cli;
