@@ -1,6 +1,7 @@
 //! The program `toolsearch` as a person or a script meets it: the built binary, its output, its exit
 //! codes. Every test has a home of its own.
 
+mod agent;
 mod calls;
 mod config;
 mod denied;
