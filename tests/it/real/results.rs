@@ -15,6 +15,7 @@ struct Pair {
     home: Home,
     files: Command,
     everything: Command,
+    clock: Command,
 }
 
 impl Pair {
@@ -24,6 +25,7 @@ impl Pair {
         files.arg(home.folder());
         let mut everything = Command::new(real(&format!("{NODE}/mcp-server-everything")));
         everything.arg("stdio");
+        let clock = Command::new(real("venv/bin/mcp-server-time"));
         let entry = |command: &Command| {
             let args: Vec<&str> = command
                 .get_args()
@@ -31,12 +33,13 @@ impl Pair {
                 .collect();
             json!({ "command": command.get_program().to_str(), "args": args })
         };
-        let servers = json!({ "files": entry(&files), "everything": entry(&everything) });
+        let servers = json!({ "files": entry(&files), "everything": entry(&everything), "clock": entry(&clock) });
         home.configure(&mode.setting(), &servers);
         Self {
             home,
             files,
             everything,
+            clock,
         }
     }
 
@@ -58,7 +61,10 @@ fn same_as_from_the_server(kind: Kind) {
     let pair = Pair::new(Mode::Tools);
     let mut everything = Client::connect(kind, &pair.everything);
     let mut files = Client::connect(kind, &pair.files);
+    let mut clock = Client::connect(kind, &pair.clock);
     let mut gateway = pair.gateway(kind);
+    let noon =
+        json!({ "source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Tokyo" });
     let missing = json!({ "path": pair.home.path("missing.txt") });
     for (owner, tool, args) in [
         ("everything", "get-tiny-image", json!({})),
@@ -75,11 +81,12 @@ fn same_as_from_the_server(kind: Kind) {
         ("everything", "get-resource-links", json!({ "count": 2 })),
         ("files", "read_text_file", missing),
         ("files", "list_allowed_directories", json!({})),
+        ("clock", "convert_time", noon),
     ] {
-        let server = if owner == "files" {
-            &mut files
-        } else {
-            &mut everything
+        let server = match owner {
+            "files" => &mut files,
+            "clock" => &mut clock,
+            _ => &mut everything,
         };
         let direct = server.call(tool, args.clone());
         let id = format!("mcp:{owner}:{tool}");
@@ -107,6 +114,7 @@ fn check_kind(tool: &str, result: &Value) {
         "get-structured-content" => assert!(result["structuredContent"]["temperature"].is_number()),
         "get-annotated-message" => assert!(result["content"][0]["annotations"].is_object()),
         "get-resource-links" => assert_eq!(types, ["text", "resource_link", "resource_link"]),
+        "convert_time" => assert!(text(result).contains("21:00"), "{result}"),
         "read_text_file" => assert_eq!(result["isError"], true),
         _ => assert!(text(result).contains('/')),
     }
