@@ -283,7 +283,7 @@ fn arg_13_an_id_that_misses_by_a_little() {
             Refused(&["mcp:desk:list_zones"]),
         ),
         (
-            json!({ "id": "lsit_zones", "args": {} }),
+            json!({ "id": "lsit_zones", "args": {} }), // typos: keep
             Refused(&["mcp:desk:list_zones"]),
         ),
         (
