@@ -138,6 +138,22 @@ fn programs_run_behind_the_gateway() {
     assert_eq!(client.close().0, Some(0));
 }
 
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_it_with_the_code_of_one() {
+    let world = World::new();
+    let (client, _) = Client::connect(&world, &["--mode", "tools"]);
+    let pid = client.child.id().to_string();
+    let sent = std::process::Command::new("kill")
+        .args(["-INT", &pid])
+        .status();
+    assert!(sent.expect("a signal").success());
+    let Client { child, input, .. } = client;
+    let ended = child.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(130));
+    drop(input);
+}
+
 #[test]
 fn a_broken_configuration_is_told_before_anything_is_served() {
     let world = World::with_config("{ tols: {} }");
