@@ -29,7 +29,11 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
 fn first_cut(text: &str) -> usize {
     let mut run = 0;
     for (at, character) in text.char_indices() {
-        run = if character.is_whitespace() { run + 1 } else { 0 };
+        run = if character.is_whitespace() {
+            run + 1
+        } else {
+            0
+        };
         if run > MAX_BLANKS {
             return at;
         }
