@@ -1,23 +1,18 @@
 //! What a client reads, as JSON: the list of tools, the instructions, the result of a call. Equal
 //! sessions give equal bytes.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use toolsearch_catalog::{Source, ToolDescriptor, ToolId};
-use toolsearch_mode::{Control, Rendered, Role, SurfaceTool};
+use toolsearch_catalog::{ToolDescriptor, ToolId};
+use toolsearch_mode::{Control, OwnerNote, Rendered, Role, SurfaceTool};
 use toolsearch_runtime::Session;
 use toolsearch_schema::names::sanitise_label;
 
 /// Most characters of the owners in the instructions. With the sentences around them they stay
 /// within the 2,000 characters that every client shows.
 const MAX_OWNERS_CHARS: usize = 1_500;
-const MAX_OWNER_CHARS: usize = 40;
 const MAX_TITLE_CHARS: usize = 120;
-
-/// Owner of the runtime's own tools, which are not worth announcing.
-const OWN_TOOLS: &str = "toolsearch";
 
 /// Which shape results have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,18 +99,8 @@ pub(crate) fn instructions(session: &Session) -> Option<String> {
         .filter(control)
         .map(|tool| tool.name.as_str())
         .collect();
-    let mut owners: BTreeMap<String, usize> = BTreeMap::new();
-    for tool in session
-        .catalog()
-        .entries()
-        .iter()
-        .filter(|tool| !is_own(tool))
-    {
-        *owners
-            .entry(sanitise_label(&tool.owner, MAX_OWNER_CHARS))
-            .or_insert(0) += 1;
-    }
-    let tools: usize = owners.values().sum();
+    let owners = OwnerNote::of(session.catalog());
+    let tools: usize = owners.iter().map(|owner| owner.tools).sum();
     if controls.is_empty() || tools == 0 {
         return None;
     }
@@ -127,18 +112,14 @@ pub(crate) fn instructions(session: &Session) -> Option<String> {
     ))
 }
 
-fn is_own(tool: &ToolDescriptor) -> bool {
-    tool.source() == Source::Native && tool.owner == OWN_TOOLS
-}
-
 /// `name (tools)` of every owner, most tools first, as far as there is room.
-fn summary(owners: &BTreeMap<String, usize>) -> String {
-    let mut by_size: Vec<(&String, &usize)> = owners.iter().collect();
-    by_size.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+fn summary(owners: &[OwnerNote]) -> String {
+    let mut by_size: Vec<&OwnerNote> = owners.iter().collect();
+    by_size.sort_by(|a, b| b.tools.cmp(&a.tools).then_with(|| a.name.cmp(&b.name)));
     let mut parts: Vec<String> = Vec::new();
     let mut used = 0;
-    for (name, tools) in by_size {
-        let part = format!("{name} ({tools})");
+    for owner in by_size {
+        let part = format!("{} ({})", owner.name, owner.tools);
         used += part.chars().count() + 2;
         if used > MAX_OWNERS_CHARS {
             break;

@@ -59,7 +59,7 @@ fn description(view: &View<'_>) -> String {
          Both throw when the tool fails. Use Promise.all for calls that do not depend on each other.\n\
          console.log is given back too. No modules, network or files; {seconds} s.\n\
          Example:\n{EXAMPLE}",
-        view.catalog.len(),
+        view.announced(),
     );
     let owners = owner_hint(view.owners, OWNER_CHARS);
     if !owners.is_empty() {

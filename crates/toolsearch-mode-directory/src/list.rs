@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use toolsearch_catalog::ToolDescriptor;
-use toolsearch_mode::{View, owner_hint};
+use toolsearch_mode::{View, is_own, owner_hint};
 use toolsearch_schema::names::{clip, sanitise_label};
 
 /// Most characters of the whole text.
@@ -67,7 +67,7 @@ fn head(view: &View<'_>, budget: usize) -> String {
     let owners = owner_hint(view.owners, OWNER_CHARS.min(budget));
     let mut text = format!(
         "{} more tools are available through {} and {}",
-        view.catalog.len(),
+        view.announced(),
         view.names.search,
         view.names.call
     );
@@ -88,7 +88,7 @@ fn rows<'a>(view: &View<'a>) -> Vec<Row<'a>> {
         .catalog
         .entries()
         .iter()
-        .filter(|tool| !visible(tool))
+        .filter(|tool| !visible(tool) && !is_own(tool))
         .map(|tool| {
             let unique = uses.get(tool.name.as_str()) == Some(&1);
             let label = sanitise_label(&tool.name, 128);

@@ -28,7 +28,7 @@ pub use request::{CallRequest, MAX_DESCRIBE_IDS, Query, Request};
 pub use response::{
     CallNote, CallReply, FoundTool, Group, OutageNote, Response, RunError, RunReply, SearchReply,
 };
-pub use surface::{OwnerNote, Role, Surface, SurfaceTool, View, owner_hint};
+pub use surface::{OWN_TOOLS, OwnerNote, Role, Surface, SurfaceTool, View, is_own, owner_hint};
 
 #[cfg(test)]
 mod tests;

@@ -27,7 +27,7 @@ pub fn controls(view: &View<'_>, owners: &str) -> Vec<SurfaceTool> {
         "Find tools among the {} that are not declared here. Say what you need in English: product, \
          verb, object (\"github create issue\"). One need a query; several needs go into `queries`. \
          Hits give the id and the arguments as a type.{behind}",
-        view.catalog.len(),
+        view.announced(),
     );
     let describe = format!(
         "Full schema of one tool by its id, when the type that {} gave is not enough.",

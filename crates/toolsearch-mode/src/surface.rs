@@ -5,11 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use toolsearch_catalog::{Catalog, ToolDescriptor, ToolId};
+use toolsearch_catalog::{Catalog, Source, ToolDescriptor, ToolId};
 use toolsearch_schema::names::{is_provider_name, provider_name, sanitise_label};
 use toolsearch_schema::provider::provider_form;
 
 use crate::control::{Control, ControlNames, SearchLimits};
+
+/// Owner of the native tools that the runtime itself adds to a catalog. They can be found and called
+/// like any other, but are neither announced nor counted: nobody chose them.
+pub const OWN_TOOLS: &str = "toolsearch";
+
+/// Whether a tool is one that the runtime itself added.
+#[must_use]
+pub fn is_own(tool: &ToolDescriptor) -> bool {
+    tool.source() == Source::Native && tool.owner == OWN_TOOLS
+}
 
 /// One owner of catalog tools, for hints about what is behind the controls.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +36,7 @@ impl OwnerNote {
     #[must_use]
     pub fn of(catalog: &Catalog) -> Vec<Self> {
         let mut owners: BTreeMap<String, usize> = BTreeMap::new();
-        for tool in catalog.entries() {
+        for tool in catalog.entries().iter().filter(|tool| !is_own(tool)) {
             *owners.entry(sanitise_label(&tool.owner, 40)).or_insert(0) += 1;
         }
         owners
@@ -79,6 +89,18 @@ impl<'a> View<'a> {
     }
 }
 
+impl View<'_> {
+    /// How many searchable tools there are to announce.
+    #[must_use]
+    pub fn announced(&self) -> usize {
+        self.catalog
+            .entries()
+            .iter()
+            .filter(|tool| !is_own(tool))
+            .count()
+    }
+}
+
 /// What a declared tool stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -125,16 +147,19 @@ impl SurfaceTool {
         }
     }
 
-    fn of(tool: &ToolDescriptor, name: String, role: Role) -> Self {
+    /// Declares a tool, and tells how its schema had to be changed for that.
+    fn of(tool: &ToolDescriptor, name: String, role: Role) -> (Self, Vec<String>) {
         let annotations = serde_json::to_value(&tool.annotations).ok();
-        Self {
+        let form = provider_form(&tool.input_schema);
+        let declared = Self {
             name,
             description: tool.description.clone(),
-            input_schema: provider_form(&tool.input_schema).schema,
+            input_schema: form.schema,
             annotations: annotations
                 .filter(|value| value.as_object().is_some_and(|o| !o.is_empty())),
             role,
-        }
+        };
+        (declared, form.changes)
     }
 
     /// The tool as providers and MCP clients are sent it: name, description, schema.
@@ -161,6 +186,9 @@ pub struct Surface {
     pub prompt: String,
     /// Visible tools whose declared name differs from their own, as `(id, declared name)`.
     pub renamed: Vec<(ToolId, String)>,
+    /// Visible tools whose schema had to be changed into a form that providers accept, with what was
+    /// changed. Calls are still checked against the owner's own schema.
+    pub mended: Vec<(ToolId, Vec<String>)>,
 }
 
 impl Surface {
@@ -175,7 +203,7 @@ impl Surface {
         let mut surface = Self {
             tools: controls,
             prompt,
-            renamed: Vec::new(),
+            ..Self::default()
         };
         let likely_id = |tool: &Arc<ToolDescriptor>| Role::Likely(tool.id.clone());
         let direct_id = |tool: &Arc<ToolDescriptor>| Role::Direct(tool.id.clone());
@@ -183,7 +211,7 @@ impl Surface {
         let likely = view
             .likely
             .iter()
-            .filter(|tool| !view.direct.contains(tool));
+            .filter(|tool| !view.direct.iter().any(|direct| direct.id == tool.id));
         for (tool, role) in direct.chain(likely.map(|tool| (tool, likely_id(tool)))) {
             let name = names
                 .get(&tool.id)
@@ -192,7 +220,11 @@ impl Surface {
             if name != tool.name {
                 surface.renamed.push((tool.id.clone(), name.clone()));
             }
-            surface.tools.push(SurfaceTool::of(tool, name, role));
+            let (declared, changes) = SurfaceTool::of(tool, name, role);
+            if !changes.is_empty() {
+                surface.mended.push((tool.id.clone(), changes));
+            }
+            surface.tools.push(declared);
         }
         surface
     }

@@ -8,9 +8,8 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use toolsearch_catalog::{Block, Outcome, Source, ToolDescriptor, ToolId};
 use toolsearch_invoke::{Invocation, InvokeError, Invoker};
+use toolsearch_mode::OWN_TOOLS;
 
-/// Owner of the built-in reader.
-pub(crate) const READER_OWNER: &str = "toolsearch";
 const READER_NAME: &str = "result_read";
 
 /// How many cut results a session keeps; the oldest go first.
@@ -46,7 +45,7 @@ pub(crate) fn reader_tool() -> Arc<ToolDescriptor> {
             "required": ["handle"],
             "additionalProperties": false,
         });
-        let mut tool = ToolDescriptor::new(Source::Native, READER_OWNER, READER_NAME, schema)
+        let mut tool = ToolDescriptor::new(Source::Native, OWN_TOOLS, READER_NAME, schema)
             .expect("because owner and name are not empty");
         tool.description =
             "Read on in a tool result that was cut because it was too large. Results \

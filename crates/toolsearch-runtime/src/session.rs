@@ -8,8 +8,8 @@ use tokio::sync::{Mutex, Semaphore};
 use toolsearch_catalog::{Catalog, LookupError, Outcome, Rejected, Source, ToolDescriptor, ToolId};
 use toolsearch_invoke::{CallId, Invokers, Outage, ProgressSink};
 use toolsearch_mode::{
-    CallRequest, ControlCall, Decoding, Failure, FailureCode, Mode, OutageNote, Rendered, Request,
-    Response, Role, Surface, read, render,
+    CallRequest, ControlCall, Decoding, Failure, FailureCode, Mode, OWN_TOOLS, OutageNote,
+    Rendered, Request, Response, Role, Surface, read, render,
 };
 use toolsearch_policy::Subject;
 use toolsearch_telemetry::{Event, Fallback, Sizes, Stamped};
@@ -21,7 +21,7 @@ use crate::guest::RunEnd;
 use crate::plan::{OpenRequest, Plan};
 use crate::query::outage_notes;
 use crate::reply::{ClientAnswer, ModelCall, Pending, PendingState, Reply, ResumeError, fits};
-use crate::results::{READER_OWNER, ResultReader, Results};
+use crate::results::{ResultReader, Results};
 
 #[derive(Debug)]
 pub(crate) struct Core {
@@ -86,7 +86,7 @@ impl Session {
         let results = Arc::new(Results::default());
         let reader = Arc::new(ResultReader(Arc::clone(&results)));
         let invokers = shared.parts.invokers.clone().merge(&request.invokers);
-        let invokers = invokers.bind(Source::Native, READER_OWNER, reader);
+        let invokers = invokers.bind(Source::Native, OWN_TOOLS, reader);
         let outages = outage_notes(&shared.parts.policy, &request.subject, &outages);
         let in_flight = Semaphore::new(shared.options.in_flight);
         let core = Core {

@@ -9,8 +9,6 @@ use toolsearch_mode::{Card, OwnerNote};
 use toolsearch_schema::arguments::Validator;
 use toolsearch_search::Index;
 
-use crate::results::READER_OWNER;
-
 /// A schema that was looked at: compiled, or known not to compile.
 type Compiled = OnceCell<Option<Arc<Validator>>>;
 
@@ -34,10 +32,6 @@ pub struct Snapshot {
 impl Snapshot {
     pub(crate) fn new(catalog: Catalog, index: Arc<dyn Index>) -> Self {
         let owners = OwnerNote::of(&catalog);
-        let owners = owners
-            .into_iter()
-            .filter(|owner| owner.name != READER_OWNER)
-            .collect();
         let lazy = catalog.entries().iter().map(|_| Lazy::default()).collect();
         Self {
             catalog,
