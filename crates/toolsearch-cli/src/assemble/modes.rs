@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use toolsearch::mode::{
     Control, ControlCall, Decoding, Failure, Mode, Rendered, Request, Response, Surface, View,
 };
 use toolsearch::mode_code::CodeMode;
 use toolsearch::mode_directory::DirectoryMode;
 use toolsearch::mode_tools::ToolsMode;
-use toolsearch::sandbox::{Engine, Host, Layers, Limits, Program, RunReport, Unsupported};
+use toolsearch::sandbox::Engine;
 use toolsearch_config::{Effective, EngineChoice, SearchMode};
 
 use super::SharedMode;
@@ -63,33 +62,8 @@ impl Mode for CodeSurface {
 /// What runs programs. Nothing is started before the first check or run.
 pub(crate) fn engine(effective: &Effective) -> Arc<dyn Engine> {
     match effective.engine.value {
-        EngineChoice::Node => Arc::new(NotHere {
-            name: "node",
-            reason: "this version has no Node engine; set `tools.toolSearch.engine` to \"quickjs\" \
-                     or \"auto\"",
-        }),
-        _ => toolsearch::process_engine(),
-    }
-}
-
-/// An engine that was asked for and is not part of this program.
-#[derive(Debug)]
-struct NotHere {
-    name: &'static str,
-    reason: &'static str,
-}
-
-#[async_trait]
-impl Engine for NotHere {
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn check(&self) -> Result<Layers, Unsupported> {
-        Err(Unsupported::new(self.reason))
-    }
-
-    async fn run(&self, _: Program, _: Arc<dyn Host>, _: &Limits) -> RunReport {
-        RunReport::failed(self.name, Unsupported::new(self.reason).into())
+        EngineChoice::Node => toolsearch::node_engine(),
+        EngineChoice::Quickjs => toolsearch::process_engine(),
+        _ => toolsearch::auto_engine(),
     }
 }

@@ -102,6 +102,9 @@ fn document(
             _ => None,
         })
         .collect();
+    let mended = session.surface().mended.iter();
+    let mended: BTreeMap<&ToolId, &Vec<String>> =
+        mended.map(|(id, changes)| (id, changes)).collect();
     let tool = |(id, (tool, placement)): (&ToolId, &(Arc<ToolDescriptor>, &str))| {
         let mut line = json!({
             "id": id, "source": tool.source(), "sourceName": tool.owner,
@@ -109,6 +112,9 @@ fn document(
         });
         if let Some(name) = declared.get(id).filter(|name| **name != tool.name) {
             line["declaredName"] = json!(name);
+        }
+        if let Some(changes) = mended.get(id) {
+            line["schemaChanges"] = json!(changes);
         }
         line
     };

@@ -23,8 +23,10 @@ const GRACE: Duration = Duration::from_secs(3);
 /// Serves one client until it closes its side.
 pub(crate) async fn run(common: &Common, output: &Output) -> Done {
     let assembled = Arc::new(Assembled::new(common, Purpose::Model, output)?);
-    let (source, _watchers) = Source::start(Arc::clone(&assembled));
+    let (source, watchers) = Source::start(Arc::clone(&assembled));
     let served = Gateway::new(Arc::new(source)).serve_stdio().await;
+    // From here on servers end because they are told to, which is no news.
+    drop(watchers);
     assembled.close(output).await;
     match served {
         Ok(()) => Ok(Exit::Fine),
