@@ -20,8 +20,8 @@ use tokio::{
     time::{Instant, sleep, sleep_until},
 };
 use toolsearch_sandbox::{
-    ErrorCode, Host, HostReply, Issue, Layers, Ledger, Limits, LogBuffer, LogLine, Pause, Program,
-    RunError, RunReport, Unsupported,
+    ErrorCode, External, Host, HostReply, Issue, Layers, Ledger, Limits, LogBuffer, LogLine, Pause,
+    Program, RunError, RunReport, Unsupported,
 };
 
 use crate::{
@@ -111,19 +111,39 @@ pub(crate) async fn meet(
     Ok(Ready { worker, pipe })
 }
 
+/// What is to be run, by whom.
+#[derive(Debug)]
+pub(crate) struct Task<'a> {
+    pub(crate) engine: &'a str,
+    /// The interpreter that the worker became, if it did.
+    pub(crate) external: Option<&'a dyn External>,
+    pub(crate) program: &'a Program,
+    pub(crate) limits: &'a Limits,
+}
+
 /// Runs a program in a worker, which is gone afterwards.
 pub(crate) async fn hold(
     mut ready: Ready,
-    engine: &str,
-    program: &Program,
+    task: &Task<'_>,
     ledger: Ledger,
     host: &dyn Host,
-    limits: &Limits,
 ) -> RunReport {
+    let (program, limits) = (task.program, task.limits);
+    let source = match task.external {
+        Some(external) => external.source(&program.source),
+        None => program.source.clone(),
+    };
     let mut talk = Conversation::new(ledger, host, limits);
-    talk.send(&wire::run_line(program, limits));
-    let end = talk.run(&mut ready.pipe).await;
-    ending::report(engine, talk, end, &mut ready.worker, &ready.pipe.complaint).await
+    talk.send(&wire::run_line(source, program, limits));
+    let end = talk.run(&mut ready.pipe, task).await;
+    ending::report(
+        task.engine,
+        talk,
+        end,
+        &mut ready.worker,
+        &ready.pipe.complaint,
+    )
+    .await
 }
 
 async fn greet(pipe: &mut Pipe, greeting: &Greeting<'_>) -> Result<(), Unsupported> {
@@ -237,14 +257,14 @@ impl<'a> Conversation<'a> {
         self.outgoing.extend_from_slice(line.as_bytes());
     }
 
-    async fn run(&mut self, pipe: &mut Pipe) -> End {
+    async fn run(&mut self, pipe: &mut Pipe, task: &Task<'_>) -> End {
         loop {
             while let Some(line) = match pipe.lines.next() {
                 Ok(line) => line,
                 Err(too_long) => return End::protocol(too_long.to_string()),
             } {
                 let step = match serde_json::from_slice(line) {
-                    Ok(frame) => self.frame(frame),
+                    Ok(frame) => self.frame(frame, task),
                     Err(_) => Break(End::protocol("the worker sent what is no frame")),
                 };
                 if let Break(end) = step {
@@ -313,7 +333,7 @@ impl<'a> Conversation<'a> {
         Continue(())
     }
 
-    fn frame(&mut self, frame: FromWorker) -> ControlFlow<End> {
+    fn frame(&mut self, frame: FromWorker, task: &Task<'_>) -> ControlFlow<End> {
         match frame {
             FromWorker::Call { id, method, args } => self.call(id, &method, args),
             FromWorker::Sleep { id, ms } => self.sleep(id, ms),
@@ -326,7 +346,7 @@ impl<'a> Conversation<'a> {
                 Continue(())
             }
             FromWorker::Wait { seen } => self.wait(seen),
-            FromWorker::Done(outcome) => Break(self.done(outcome)),
+            FromWorker::Done(outcome) => Break(self.done(task.read(outcome))),
             FromWorker::Ready { .. } | FromWorker::Refused { .. } => {
                 Break(End::protocol("the worker greeted twice"))
             }
@@ -451,6 +471,23 @@ impl<'a> Conversation<'a> {
     fn now_ms(&self) -> u64 {
         let here = u64::try_from(self.clock.charged().as_millis()).unwrap_or(u64::MAX);
         self.base_ms.saturating_add(here)
+    }
+}
+
+impl Task<'_> {
+    /// Reads what an interpreter says was thrown.
+    fn read(&self, outcome: Outcome) -> Outcome {
+        match (outcome, self.external) {
+            (Outcome::Threw(thrown), Some(external)) => {
+                let error = external.explain(&self.program.source, &thrown);
+                Outcome::Failed(Box::new(error))
+            }
+            (Outcome::Threw(thrown), None) => {
+                let text = thrown.message;
+                Outcome::Failed(Box::new(RunError::new(ErrorCode::ProtocolError, text)))
+            }
+            (outcome, _) => outcome,
+        }
     }
 }
 

@@ -10,12 +10,14 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
 use toolsearch_sandbox::{
-    Engine, ErrorCode, Host, Layers, Ledger, Limits, Program, RunError, RunReport, Unsupported,
+    Engine, ErrorCode, External, Host, Layers, Ledger, Limits, Program, RunError, RunReport,
+    Unsupported,
 };
 
 use crate::{
-    conversation::{self, Greeting, Ready},
+    conversation::{self, Greeting, Ready, Task},
     spawn::{Spawned, Worker},
+    spawner::Spawner,
     wire::{self, FromWorker},
     worker::is_worker,
 };
@@ -29,10 +31,30 @@ const WARM_LIFE: Duration = Duration::from_secs(540);
 pub struct ProcessEngine {
     name: String,
     worker: Worker,
+    external: Option<Interpreter>,
     options: Options,
     warm: Mutex<Vec<Spawned>>,
     checked: OnceLock<Result<Layers, Unsupported>>,
     places: Semaphore,
+}
+
+/// An interpreter that workers become.
+#[derive(Debug)]
+struct Interpreter {
+    guest: Arc<dyn External>,
+    launcher: OnceLock<Result<Worker, Unsupported>>,
+    spawner: Spawner,
+}
+
+impl Interpreter {
+    fn launcher(&self, worker: &Worker) -> Result<&Worker, Unsupported> {
+        let launcher = self.launcher.get_or_init(|| {
+            let launch = self.guest.launch()?;
+            let becoming = worker.becoming(&launch);
+            becoming.map_err(|error| Unsupported::new(error.to_string()))
+        });
+        launcher.as_ref().map_err(Clone::clone)
+    }
 }
 
 /// How workers are kept.
@@ -79,11 +101,29 @@ impl ProcessEngine {
         Self {
             name: name.into(),
             worker,
+            external: None,
             places: Semaphore::new(options.concurrent.max(1)),
             options,
             warm: Mutex::default(),
             checked: OnceLock::new(),
         }
+    }
+
+    /// An engine whose workers become this interpreter. The walls that it asks for are required as well.
+    #[must_use]
+    pub fn external(guest: Arc<dyn External>, worker: Worker, mut options: Options) -> Self {
+        for name in guest.required() {
+            if !options.required.iter().any(|other| other == name) {
+                options.required.push((*name).to_owned());
+            }
+        }
+        let mut engine = Self::with_options(guest.name(), worker, options);
+        engine.external = Some(Interpreter {
+            guest,
+            launcher: OnceLock::new(),
+            spawner: Spawner::default(),
+        });
+        engine
     }
 
     /// Starts workers until as many are warm as the options say. Failures are left to the next run.
@@ -129,9 +169,11 @@ impl ProcessEngine {
                 "a worker cannot start workers; `main` must ask `is_worker()` before anything else",
             ));
         }
-        self.worker
-            .spawn()
-            .map_err(|error| Unsupported::new(format!("the worker cannot be started: {error}")))
+        let spawned = match &self.external {
+            Some(external) => external.spawner.spawn(external.launcher(&self.worker)?),
+            None => self.worker.spawn(),
+        };
+        spawned.map_err(|error| Unsupported::new(format!("the worker cannot be started: {error}")))
     }
 
     fn probe(&self) -> Result<Layers, Unsupported> {
@@ -186,7 +228,16 @@ impl ProcessEngine {
         };
         match self.ready_worker(limits).await {
             Ok(ready) => {
-                conversation::hold(ready, &self.name, &program, ledger, host.as_ref(), limits).await
+                let task = Task {
+                    engine: &self.name,
+                    external: self
+                        .external
+                        .as_ref()
+                        .map(|external| external.guest.as_ref()),
+                    program: &program,
+                    limits,
+                };
+                conversation::hold(ready, &task, ledger, host.as_ref()).await
             }
             Err(unsupported) => fail(unsupported.into()),
         }

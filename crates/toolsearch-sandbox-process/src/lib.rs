@@ -19,18 +19,22 @@
 //! }
 //! ```
 //!
-//! No language lives here; a worker is given its [`Guest`](toolsearch_sandbox::Guest) by the binary.
+//! No language lives here; a worker is given its [`Guest`](toolsearch_sandbox::Guest) by the binary, or
+//! becomes the interpreter that an [`External`](toolsearch_sandbox::External) guest names.
 
 mod bridge;
 mod clock;
 mod conversation;
+#[cfg(target_os = "linux")]
+mod descriptors;
 mod engine;
 mod lines;
 mod spawn;
+mod spawner;
 mod walls;
 mod wire;
 mod worker;
 
 pub use engine::{Options, ProcessEngine};
 pub use spawn::Worker;
-pub use worker::{WORKER_ARG, is_worker, worker_main};
+pub use worker::{WORKER_ARG, is_worker, launcher_main, worker_main};

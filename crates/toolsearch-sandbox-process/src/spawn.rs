@@ -12,7 +12,9 @@ use std::{
     time::Instant,
 };
 
-use crate::worker::WORKER_ARG;
+use toolsearch_sandbox::Launch;
+
+use crate::worker::{EXEC_ARG, WORKER_ARG};
 
 /// Which binary is the worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +51,15 @@ impl Worker {
     pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
         self.arguments.push(argument.into());
         self
+    }
+
+    /// The worker that becomes an interpreter.
+    pub(crate) fn becoming(&self, launch: &Launch) -> io::Result<Self> {
+        let launch = serde_json::to_string(launch)?;
+        Ok(Self {
+            program: self.program.clone(),
+            arguments: vec![EXEC_ARG.into(), launch.into()],
+        })
     }
 
     /// Starts one: empty environment, the root as its folder, three pipes.

@@ -4,7 +4,9 @@
 //! Then the engine is loaded. Then the seccomp filter, after which almost every system call fails. What a
 //! platform lacks is reported as missing, never claimed.
 
-use toolsearch_sandbox::{Layer, LayerState, Layers};
+use std::convert::Infallible;
+
+use toolsearch_sandbox::{Launch, Layer, LayerState, Layers};
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -20,17 +22,63 @@ const CPU_SECONDS: u64 = 300;
 
 /// Everything that can stand before the engine is loaded.
 pub(crate) fn before_engine() -> Layers {
-    let mut list = vec![Layer::new(
-        "process",
-        LayerState::Enforced,
-        "a process of its own, empty environment, killed by its host",
-    )];
+    let mut list = vec![process()];
     #[cfg(target_os = "linux")]
     list.extend([linux::no_new_privileges(), linux::landlock()]);
     #[cfg(not(target_os = "linux"))]
     list.extend([absent("no_new_privs"), absent("landlock")]);
-    list.push(resource_limits());
+    list.push(resource_limits(ADDRESS_SPACE, 3));
     Layers { list }
+}
+
+/// Puts up every wall that an interpreter can live within and becomes it. Returns only a reason.
+#[cfg(target_os = "linux")]
+pub(crate) fn become_interpreter(launch: &Launch) -> Result<Infallible, String> {
+    use std::{os::unix::process::CommandExt, process::Command};
+
+    let mut list = vec![process(), linux::no_new_privileges()];
+    // Nobody else would end one that is busy when its host is gone.
+    let end = rustix::process::Signal::KILL;
+    rustix::process::set_parent_process_death_signal(Some(end))
+        .map_err(|error| format!("it would outlive its host: {error}"))?;
+    list.push(linux::landlock_for(&launch.files));
+    list.push(resource_limits(launch.address_space, launch.descriptors));
+    list.push(linux::seccomp_for_interpreter());
+    let layers = serde_json::to_string(&list).map_err(|error| error.to_string())?;
+    let error = Command::new(&launch.program)
+        .args(&launch.arguments)
+        .arg(layers)
+        .env_clear()
+        .env("TZ", "UTC0")
+        .exec();
+    Err(format!(
+        "{} cannot be started: {error}",
+        launch.program.display()
+    ))
+}
+
+/// Elsewhere nothing stands around the doors that an interpreter has.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn become_interpreter(_: &Launch) -> Result<Infallible, String> {
+    Err("this operating system has no walls for an interpreter".to_owned())
+}
+
+/// The process itself: nothing inherited, the root as its folder.
+fn process() -> Layer {
+    let mut left = Vec::new();
+    #[cfg(target_os = "linux")]
+    if let Err(error) = crate::descriptors::close_inherited() {
+        left.push(format!("inherited descriptors may be open: {error}"));
+    }
+    #[cfg(unix)]
+    if let Err(error) = std::env::set_current_dir("/") {
+        left.push(format!("it stands in its host's folder: {error}"));
+    }
+    if left.is_empty() {
+        let detail = "a process of its own, empty environment, nothing open, killed by its host";
+        return Layer::new("process", LayerState::Enforced, detail);
+    }
+    Layer::new("process", LayerState::Partial, left.join("; "))
 }
 
 /// The last wall, for all threads of the process. Only the pipe is left.
@@ -51,16 +99,16 @@ fn absent(name: &str) -> Layer {
 }
 
 #[cfg(unix)]
-fn resource_limits() -> Layer {
+fn resource_limits(address_space: u64, descriptors: u64) -> Layer {
     use rustix::process::{Resource, Rlimit, setrlimit};
 
     let limits = [
-        (Resource::As, ADDRESS_SPACE, "address space"),
+        (Resource::As, address_space, "address space"),
         (Resource::Cpu, CPU_SECONDS, "CPU time"),
         (Resource::Fsize, 0, "file size"),
         (Resource::Core, 0, "core dumps"),
         (Resource::Memlock, 0, "locked memory"),
-        (Resource::Nofile, 3, "descriptors"),
+        (Resource::Nofile, descriptors, "descriptors"),
     ];
     let failed: Vec<&str> = limits
         .into_iter()
@@ -90,6 +138,6 @@ fn resource_limits() -> Layer {
 }
 
 #[cfg(not(unix))]
-fn resource_limits() -> Layer {
+fn resource_limits(_: u64, _: u64) -> Layer {
     absent("rlimits")
 }

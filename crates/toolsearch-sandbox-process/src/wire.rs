@@ -17,10 +17,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 use toolsearch_sandbox::{
     GuestOutcome, HostError, Layers, Limits, LogLevel, LogLine, Program, RunError,
+    javascript::Thrown,
 };
 
 /// Both sides must speak the same version; a worker may be another binary.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = toolsearch_sandbox::PROTOCOL;
 
 /// Room around the largest payload of a frame.
 pub(crate) const ENVELOPE: usize = 4 << 10;
@@ -60,10 +61,20 @@ pub(crate) enum FromWorker {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
-    Nothing { hints: Vec<String> },
-    Value { value: Value, hints: Vec<String> },
-    Cut { head: String, hints: Vec<String> },
+    Nothing {
+        hints: Vec<String>,
+    },
+    Value {
+        value: Value,
+        hints: Vec<String>,
+    },
+    Cut {
+        head: String,
+        hints: Vec<String>,
+    },
     Failed(Box<RunError>),
+    /// From an interpreter; the host reads it.
+    Threw(Box<Thrown>),
 }
 
 /// What a host says, as the worker reads it.
@@ -163,9 +174,9 @@ pub(crate) fn late_log_line(text: String) -> String {
 }
 
 /// The run frame.
-pub(crate) fn run_line(program: &Program, limits: &Limits) -> String {
+pub(crate) fn run_line(source: String, program: &Program, limits: &Limits) -> String {
     let run = Run {
-        source: program.source.clone(),
+        source,
         seed: program.seed,
         epoch_ms: program.epoch_ms,
         limits: limits.into(),

@@ -20,6 +20,9 @@ use crate::{
 /// The first argument of a process that is to be a worker.
 pub const WORKER_ARG: &str = "--toolsearch-sandbox-worker";
 
+/// The second argument of a worker that becomes an interpreter.
+pub(crate) const EXEC_ARG: &str = "--exec";
+
 /// How long a worker waits for its program before it goes by itself.
 #[cfg(unix)]
 const IDLE_SECONDS: i64 = 600;
@@ -42,16 +45,38 @@ pub fn is_worker() -> bool {
 /// Is a worker until the run is over; never returns.
 ///
 /// Locks this process down for good. `guest` runs on the calling thread, which must be the main thread,
-/// for the size of its stack.
+/// for the size of its stack. A worker that was asked to become an
+/// [`External`](toolsearch_sandbox::External) guest does that and leaves `guest` alone.
 pub fn worker_main(mut guest: impl Guest) -> ! {
+    if std::env::args_os()
+        .nth(2)
+        .is_some_and(|word| word == EXEC_ARG)
+    {
+        launcher_main();
+    }
     let stop = StopFlag::new();
     match serve(&mut guest, &stop) {
         Ok(()) => exit(0),
-        Err(reason) => {
-            let _ = bridge::write_all(FromWorker::Refused { reason }.to_line().as_bytes());
-            exit(1)
-        }
+        Err(reason) => refuse(reason),
     }
+}
+
+/// Is a worker that becomes an [`External`](toolsearch_sandbox::External) guest; never returns. For a
+/// binary without a guest of its own.
+pub fn launcher_main() -> ! {
+    let launch = std::env::args().nth(3).unwrap_or_default();
+    let became = serde_json::from_str(&launch)
+        .map_err(|error| format!("it does not say what to become: {error}"))
+        .and_then(|launch| walls::become_interpreter(&launch));
+    match became {
+        Ok(never) => match never {},
+        Err(reason) => refuse(reason),
+    }
+}
+
+fn refuse(reason: String) -> ! {
+    let _ = bridge::write_all(FromWorker::Refused { reason }.to_line().as_bytes());
+    exit(1)
 }
 
 fn serve(guest: &mut dyn Guest, stop: &StopFlag) -> Result<(), String> {

@@ -5,13 +5,10 @@ use rquickjs::{
 };
 use toolsearch_sandbox::{
     Bridge, ErrorCode, GuestOutcome, GuestProgram, Limits, RunError, StopFlag,
+    javascript::{self, Normalized, Thrown, Why},
 };
 
-use crate::{
-    diagnose::{self, Thrown},
-    source::{self, Normalized},
-    vm::{Link, Vm},
-};
+use crate::vm::{Link, Vm};
 
 /// Memory on top of the limit for telling why a program failed, so that running out of it can be told.
 const REPORT_BYTES: usize = 8 << 20;
@@ -24,7 +21,7 @@ pub(crate) fn run(
     bridge: Box<dyn Bridge>,
 ) -> GuestOutcome {
     vm.link.connect(bridge, stop);
-    let source = source::normalize(&program.source);
+    let source = javascript::normalize(&program.source);
     let end = match vm.limit(limits) {
         Ok(()) => vm
             .context
@@ -48,24 +45,13 @@ enum End {
     Threw(Persistent<Value<'static>>, Why),
 }
 
-/// Under which circumstances a value was thrown.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Why {
-    Uncaught,
-    /// The text is no program.
-    Parsing,
-    /// A failed call that nothing waited for.
-    NotAwaited,
-    Stopped,
-}
-
 /// Reads the error of a failed program. Apart from the run, because it may need memory and steps that
 /// the program has used up.
 fn tell(vm: &Vm, end: End, source: &Normalized, limits: &Limits) -> GuestOutcome {
     let (reason, why) = match end {
         End::Outcome(outcome) => return outcome,
         End::Error(error) => return GuestOutcome::Failed(error),
-        End::Stopped => return GuestOutcome::Failed(timeout(last_call(vm, source))),
+        End::Stopped => return GuestOutcome::Failed(last_call(vm, source)),
         End::Threw(reason, why) => (reason, why),
     };
     vm.runtime
@@ -76,22 +62,13 @@ fn tell(vm: &Vm, end: End, source: &Normalized, limits: &Limits) -> GuestOutcome
         let reason = reason.restore(&ctx).ok()?;
         explain(&ctx, &control, reason)
     });
-    let mut error = match thrown {
-        Some(mut thrown) => {
-            thrown.parsing = why == Why::Parsing;
-            diagnose::read(&thrown, source, vm.link.shift() + source.shift)
-        }
-        None => unreadable(),
+    let shift = vm.link.shift() + source.shift;
+    let thrown = match (thrown, why) {
+        (Some(thrown), _) => thrown,
+        (None, Why::Stopped) => Thrown::default(),
+        (None, _) => return GuestOutcome::Failed(unreadable()),
     };
-    match why {
-        Why::Uncaught | Why::Parsing => {}
-        Why::NotAwaited => {
-            error.hint =
-                Some("this call failed and nothing waited for it; await every call".into());
-        }
-        Why::Stopped => error = timeout(error),
-    }
-    GuestOutcome::Failed(error)
+    GuestOutcome::Failed(javascript::read(&Thrown { why, ..thrown }, source, shift))
 }
 
 /// The place of the last call, for a program that was stopped somewhere after it.
@@ -104,9 +81,10 @@ fn last_call(vm: &Vm, source: &Normalized) -> RunError {
     });
     let thrown = Thrown {
         stack: site.unwrap_or_default(),
+        why: Why::Stopped,
         ..Thrown::default()
     };
-    diagnose::read(&thrown, source, vm.link.shift() + source.shift)
+    javascript::read(&thrown, source, vm.link.shift() + source.shift)
 }
 
 fn explain<'js>(ctx: &Ctx<'js>, control: &Object<'js>, reason: Value<'js>) -> Option<Thrown> {
@@ -228,21 +206,21 @@ impl<'a, 'js> Run<'a, 'js> {
         }
         let body = format!(
             "{}{}{}",
-            source::BODY_START,
+            javascript::BODY_START,
             self.source.text,
-            source::BODY_END
+            javascript::BODY_END
         );
         let as_body = match self.eval(body, false) {
             Ok(promise) => {
-                self.link().set_shift(source::BODY_START.len());
+                self.link().set_shift(javascript::BODY_START.len());
                 return Ok(promise);
             }
             Err(reason) => reason,
         };
         // The script's parser stops at the first `return`; what it says about the text before that
         // knows nothing of a wrapper and is the better answer.
-        if script.as_ref().is_some_and(diagnose::is_about_return) {
-            self.link().set_shift(source::BODY_START.len());
+        if script.as_ref().is_some_and(javascript::is_about_return) {
+            self.link().set_shift(javascript::BODY_START.len());
             return Err((as_body, Why::Parsing));
         }
         Err((as_script, Why::Parsing))
@@ -252,7 +230,7 @@ impl<'a, 'js> Run<'a, 'js> {
         let mut options = EvalOptions::default();
         options.strict = false;
         options.promise = script;
-        options.filename = Some(diagnose::FILE.to_owned());
+        options.filename = Some(javascript::FILE.to_owned());
         // A text with a NUL never reaches the parser; as a space it is as harmless as it looks.
         let text = if text.contains('\0') {
             text.replace('\0', " ")
@@ -437,15 +415,4 @@ fn never_settles() -> RunError {
 
 fn unreadable() -> RunError {
     RunError::new(ErrorCode::OutOfMemory, "the program ran out of memory")
-}
-
-/// Says that time was up, near the line of an error. Near, because the engine knows the places of calls
-/// and not of loops.
-fn timeout(place: RunError) -> RunError {
-    let mut error = RunError::new(ErrorCode::Timeout, "the program ran out of time");
-    error.line = place.line;
-    if let Some(line) = place.line {
-        error.hint = Some(format!("it was stopped at or after line {line}"));
-    }
-    error
 }

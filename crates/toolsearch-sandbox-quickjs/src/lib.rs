@@ -1,17 +1,13 @@
 //! The embedded JavaScript engine: a [`Guest`] on QuickJS.
 //!
 //! Lives in a child process, on one thread. The program gets the language, the bridge objects of
-//! `prelude.js` and nothing of the machine: no module loader, no files, no network, no processes. What
+//! the prelude and nothing of the machine: no module loader, no files, no network, no processes. What
 //! does not live here: the process and its walls, the protocol, the journal, the wall clock.
 //!
-//! * `source` reads what models write around a program: fences, `export default`, a lone function.
-//! * `vm` is the runtime with the prelude loaded; `drive` runs one program in it.
-//! * `diagnose` turns the engine's errors into ones that name the model's line and the way out.
+//! `vm` is the runtime with the prelude loaded; `drive` runs one program in it. What other engines of the
+//! language share, such as the prelude and the reading of errors, is [`toolsearch_sandbox::javascript`].
 
-mod diagnose;
 mod drive;
-mod mask;
-mod source;
 mod vm;
 
 use std::fmt;
@@ -19,8 +15,6 @@ use std::fmt;
 use toolsearch_sandbox::{
     Bridge, ErrorCode, Guest, GuestOutcome, GuestProgram, Limits, RunError, StopFlag,
 };
-
-pub use source::{Normalized, normalize};
 
 /// The name this engine goes by.
 pub const NAME: &str = "quickjs";

@@ -9,9 +9,8 @@ use std::{
 use rquickjs::{Context, Ctx, Function, Object, Persistent, Runtime, Value};
 use toolsearch_sandbox::{
     Bridge, BridgeClosed, GuestAnswer, GuestCall, Limits, LogLevel, LogLine, StopFlag,
+    javascript::PRELUDE,
 };
-
-const PRELUDE: &str = include_str!("prelude.js");
 
 /// Most characters of one log line and of one error text.
 const LINE_CHARACTERS: usize = 16 << 10;

@@ -4,20 +4,23 @@
 //! else: whatever the program asks for goes through a [`Host`], which the embedding program writes.
 //! This crate holds the words both sides share and the pure rules (journal and replay, output
 //! budgets). It starts nothing, reads no clock, does no I/O and knows no tool, no policy and no
-//! particular language runtime.
+//! particular interpreter; what interpreters of one language share stands in [`javascript`].
 //!
 //! ```text
 //! caller ──Program, Limits──▶ Engine ──method, args──▶ Host ──HostReply──▶ Engine ──RunReport──▶ caller
 //! ```
 //!
 //! An engine that lives in another process has two halves: the host side implements [`Engine`], the
-//! child side drives a [`Guest`] through a [`Bridge`]. A process launcher therefore never has to know
-//! which language it launches.
+//! child side drives a [`Guest`] through a [`Bridge`], or is an interpreter of its own, an
+//! [`External`]. A process launcher therefore never has to know which language it launches.
 
 mod code;
 mod engine;
+mod external;
+mod first;
 mod guest;
 mod host;
+pub mod javascript;
 mod journal;
 mod ledger;
 mod limits;
@@ -28,6 +31,8 @@ mod report;
 
 pub use code::ErrorCode;
 pub use engine::{Engine, Layer, LayerState, Layers, NoEngine, Unsupported};
+pub use external::{External, Launch, PROTOCOL};
+pub use first::FirstOf;
 pub use guest::{
     Bridge, BridgeClosed, Guest, GuestAnswer, GuestCall, GuestOutcome, GuestProgram, StopFlag,
 };

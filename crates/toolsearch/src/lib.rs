@@ -16,6 +16,7 @@ pub use toolsearch_mode_tools as mode_tools;
 pub use toolsearch_policy as policy;
 pub use toolsearch_runtime as runtime;
 pub use toolsearch_sandbox as sandbox;
+pub use toolsearch_sandbox_node as sandbox_node;
 pub use toolsearch_sandbox_process as sandbox_process;
 pub use toolsearch_sandbox_quickjs as sandbox_quickjs;
 pub use toolsearch_schema as schema;
@@ -26,14 +27,15 @@ pub use toolsearch_telemetry as telemetry;
 use toolsearch_mode_code::CodeMode;
 use toolsearch_mode_tools::ToolsMode;
 use toolsearch_runtime::Components;
-use toolsearch_sandbox::{Engine, NoEngine};
-use toolsearch_sandbox_process::{ProcessEngine, Worker, is_worker, worker_main};
+use toolsearch_sandbox::{Engine, FirstOf, NoEngine};
+use toolsearch_sandbox_node::Node;
+use toolsearch_sandbox_process::{Options, ProcessEngine, Worker, is_worker, worker_main};
 use toolsearch_sandbox_quickjs::{NAME, QuickJs};
 use toolsearch_search::ExactFirst;
 use toolsearch_search_bm25::Bm25;
 
 /// The parts that suit most programs: exact names before ranked words, mode `code` with the three
-/// structured controls to fall back on, and programs run by [`process_engine`]. Policy allows
+/// structured controls to fall back on, and programs run by [`auto_engine`]. Policy allows
 /// everything, nobody is asked and nothing is recorded until the caller sets those fields.
 ///
 /// ```
@@ -45,7 +47,7 @@ use toolsearch_search_bm25::Bm25;
 /// ```
 #[must_use]
 pub fn recommended() -> Components {
-    recommended_with(process_engine())
+    recommended_with(auto_engine())
 }
 
 /// The same with another engine, such as [`sandbox::NoEngine`] where no program may ever run.
@@ -70,7 +72,30 @@ pub fn process_engine() -> Arc<dyn Engine> {
     }
 }
 
-/// Makes this process the worker of [`process_engine`] when it was started as one, and then never
+/// The Node of this machine in locked-down processes, started by this very binary, whose `main` must call
+/// [`work_if_asked`] before anything else. Starts nothing yet and keeps nothing warm: a waiting Node is
+/// large. Its check tells when there is no Node, or not every wall that it needs.
+#[must_use]
+pub fn node_engine() -> Arc<dyn Engine> {
+    let mut options = Options::default();
+    options.warm = 0;
+    match Worker::current_exe() {
+        Ok(worker) => Arc::new(ProcessEngine::external(
+            Arc::new(Node::new()),
+            worker,
+            options,
+        )),
+        Err(_) => Arc::new(NoEngine),
+    }
+}
+
+/// [`process_engine`] where it can be used, else [`node_engine`].
+#[must_use]
+pub fn auto_engine() -> Arc<dyn Engine> {
+    Arc::new(FirstOf::new(vec![process_engine(), node_engine()]))
+}
+
+/// Makes this process the worker of [`process_engine`] or [`node_engine`] when it was started as one, and then never
 /// returns. Belongs first in `main`: before threads, logging and configuration.
 pub fn work_if_asked() {
     if is_worker() {

@@ -13,6 +13,14 @@ use crate::{spawn::Spawned, wire::Outcome};
 /// Most hints of one run.
 const HINTS: usize = 8;
 
+/// Last words of processes that ran out of memory.
+const OUT_OF_MEMORY: [&str; 4] = [
+    "memory allocation of",
+    "heap out of memory",
+    "Last few GCs",
+    "process OOM",
+];
+
 pub(crate) enum End {
     Completed(Outcome),
     Failed(RunError),
@@ -98,7 +106,7 @@ fn value_of(
             (said, text)
         }
         Outcome::Cut { head, hints: said } => (said, head),
-        Outcome::Failed(_) => return RunValue::Nothing,
+        Outcome::Failed(_) | Outcome::Threw(_) => return RunValue::Nothing,
     };
     truncated.value = true;
     hints.push(format!(
@@ -135,7 +143,7 @@ fn timeout(wall_ms: u128, said: Option<Box<RunError>>) -> RunError {
 async fn cause_of_death(worker: &mut Spawned, complaint: &[u8]) -> RunError {
     let text = String::from_utf8_lossy(complaint);
     tracing::debug!(complaint = %text, "a worker died");
-    if text.contains("memory allocation of") {
+    if OUT_OF_MEMORY.iter().any(|words| text.contains(words)) {
         return RunError::new(ErrorCode::OutOfMemory, "the program ran out of memory");
     }
     let status = exit_of(worker).await;

@@ -1,16 +1,20 @@
 //! The walls that Linux has: no new privileges, Landlock, seccomp.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetError,
-    RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch, apply_filter_all_threads,
 };
 use toolsearch_sandbox::{Layer, LayerState};
+
+mod interpreter;
+
+pub(crate) use interpreter::seccomp_for_interpreter;
 
 /// Nothing that this process starts can gain rights, and no other process may look into it.
 pub(crate) fn no_new_privileges() -> Layer {
@@ -32,12 +36,18 @@ pub(crate) fn no_new_privileges() -> Layer {
 
 /// No file, no port, no signal to others: a rule set without a rule.
 pub(crate) fn landlock() -> Layer {
-    match restrict() {
-        Ok(RulesetStatus::FullyEnforced) => Layer::new(
-            "landlock",
-            LayerState::Enforced,
-            "no files, TCP ports, signals to others",
-        ),
+    told(restrict(&[]), "no files, TCP ports, signals to others")
+}
+
+/// The same, but for reading and running these files.
+pub(crate) fn landlock_for(files: &[PathBuf]) -> Layer {
+    let detail = "no files but the interpreter's own, no TCP ports, signals to others";
+    told(restrict(files), detail)
+}
+
+fn told(status: Result<RulesetStatus, RulesetError>, detail: &str) -> Layer {
+    match status {
+        Ok(RulesetStatus::FullyEnforced) => Layer::new("landlock", LayerState::Enforced, detail),
         Ok(RulesetStatus::PartiallyEnforced) => Layer::new(
             "landlock",
             LayerState::Partial,
@@ -52,13 +62,15 @@ pub(crate) fn landlock() -> Layer {
     }
 }
 
-fn restrict() -> Result<RulesetStatus, RulesetError> {
+fn restrict(files: &[PathBuf]) -> Result<RulesetStatus, RulesetError> {
+    let rules = path_beneath_rules(files, AccessFs::Execute | AccessFs::ReadFile);
     let status = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(ABI::V6))?
         .handle_access(AccessNet::from_all(ABI::V6))?
         .scope(Scope::from_all(ABI::V6))?
         .create()?
+        .add_rules(rules)?
         .restrict_self()?;
     Ok(status.ruleset)
 }

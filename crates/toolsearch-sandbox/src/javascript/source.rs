@@ -1,13 +1,13 @@
 //! Reads what models write around a program, without moving a line: Markdown fences, `export default`,
 //! `module.exports`, a lone function. Pure text work; whether the result is a program, the engine says.
 
-use crate::mask::Mask;
+use super::mask::Mask;
 
 /// Put before a program that is run as the body of an async function; on the same line, so that only
 /// columns of the first line move.
-pub(crate) const BODY_START: &str = "(async function () {";
+pub const BODY_START: &str = "(async function () {";
 /// Put after it.
-pub(crate) const BODY_END: &str = "\n})()";
+pub const BODY_END: &str = "\n})()";
 
 /// A program as the engine takes it.
 #[non_exhaustive]

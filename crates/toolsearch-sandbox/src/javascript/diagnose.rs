@@ -4,32 +4,50 @@
 
 use std::fmt;
 
-use serde::Deserialize;
-use toolsearch_sandbox::{ErrorCode, RunError};
+use serde::{Deserialize, Serialize};
 
-use crate::{mask::Mask, source::Normalized};
+use super::{mask::Mask, source::Normalized};
+use crate::{ErrorCode, RunError};
 
 mod habits;
 
 /// The name of the program in stack traces.
-pub(crate) const FILE: &str = "program.js";
+pub const FILE: &str = "program.js";
 
 /// Most characters of a quoted line.
 const EXCERPT: usize = 160;
 
 /// A thrown value as the prelude tells it.
-#[derive(Debug, Clone, Default, Deserialize)]
-pub(crate) struct Thrown {
-    pub(crate) name: String,
-    pub(crate) message: String,
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thrown {
+    /// The error's class.
+    pub name: String,
+    /// Its text.
+    pub message: String,
+    /// Where it was made; frames of the program name [`FILE`].
     #[serde(default)]
-    pub(crate) stack: String,
+    pub stack: String,
     /// The code that the host gave it, if it came from there.
     #[serde(default)]
-    pub(crate) code: String,
-    /// The text did not parse; nothing ran.
-    #[serde(skip)]
-    pub(crate) parsing: bool,
+    pub code: String,
+    /// Under which circumstances; the prelude does not know.
+    #[serde(default)]
+    pub why: Why,
+}
+
+/// Under which circumstances a value was thrown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// Nothing caught it.
+    #[default]
+    Uncaught,
+    /// The text is no program; nothing ran.
+    Parsing,
+    /// A failed call that nothing waited for.
+    NotAwaited,
+    /// The program was stopped, near this place.
+    Stopped,
 }
 
 impl fmt::Display for Thrown {
@@ -40,12 +58,14 @@ impl fmt::Display for Thrown {
 }
 
 /// Whether a script failed only because it is the body of a function.
-pub(crate) fn is_about_return(thrown: &Thrown) -> bool {
+#[must_use]
+pub fn is_about_return(thrown: &Thrown) -> bool {
     thrown.message.contains("return not in a function")
 }
 
 /// The error of a run. `shift` columns stood before the first line.
-pub(crate) fn read(thrown: &Thrown, source: &Normalized, shift: usize) -> RunError {
+#[must_use]
+pub fn read(thrown: &Thrown, source: &Normalized, shift: usize) -> RunError {
     let place = place(&thrown.stack, shift);
     let mut error = RunError::new(code(thrown, &source.original), thrown.message.clone());
     error.name.clone_from(&thrown.name);
@@ -64,6 +84,23 @@ pub(crate) fn read(thrown: &Thrown, source: &Normalized, shift: usize) -> RunErr
         }
         _ => {}
     }
+    match thrown.why {
+        Why::Uncaught | Why::Parsing => error,
+        Why::NotAwaited => {
+            error.with_hint("this call failed and nothing waited for it; await every call")
+        }
+        Why::Stopped => timeout(&error),
+    }
+}
+
+/// Says that time was up, near the line of an error. Near, because engines know the places of calls and
+/// not of loops.
+fn timeout(place: &RunError) -> RunError {
+    let mut error = RunError::new(ErrorCode::Timeout, "the program ran out of time");
+    error.line = place.line;
+    if let Some(line) = place.line {
+        error.hint = Some(format!("it was stopped at or after line {line}"));
+    }
     error
 }
 
@@ -72,7 +109,7 @@ fn code(thrown: &Thrown, source: &str) -> ErrorCode {
         return ErrorCode::parse(&thrown.code);
     }
     match thrown.name.as_str() {
-        "SyntaxError" if thrown.parsing => ErrorCode::SyntaxError,
+        "SyntaxError" if thrown.why == Why::Parsing => ErrorCode::SyntaxError,
         "InternalError" if thrown.message.contains("out of memory") => ErrorCode::OutOfMemory,
         // With no memory left to make an error of, the engine throws `null`. A program that throws it
         // says so.

@@ -3,13 +3,13 @@
 
 /// For each byte of a text: whether it is code, and how many brackets are open before it.
 #[derive(Debug)]
-pub(crate) struct Mask {
+pub(super) struct Mask {
     code: Vec<bool>,
     depth: Vec<u32>,
 }
 
 impl Mask {
-    pub(crate) fn new(text: &str) -> Self {
+    pub(super) fn new(text: &str) -> Self {
         let mut scan = Scan {
             bytes: text.as_bytes(),
             at: 0,
@@ -28,17 +28,17 @@ impl Mask {
         scan.mask
     }
 
-    pub(crate) fn is_code(&self, at: usize) -> bool {
+    pub(super) fn is_code(&self, at: usize) -> bool {
         self.code.get(at).copied().unwrap_or(false)
     }
 
     /// Open brackets before this byte.
-    pub(crate) fn depth(&self, at: usize) -> u32 {
+    pub(super) fn depth(&self, at: usize) -> u32 {
         self.depth.get(at).copied().unwrap_or(0)
     }
 
     /// The text with everything that is not code replaced by spaces; same length, same lines.
-    pub(crate) fn code_only(&self, text: &str) -> String {
+    pub(super) fn code_only(&self, text: &str) -> String {
         let bytes = text.bytes().enumerate().map(|(at, byte)| match byte {
             b'\n' => b'\n',
             _ if self.is_code(at) && byte.is_ascii() => byte,

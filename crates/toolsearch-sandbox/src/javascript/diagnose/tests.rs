@@ -1,7 +1,7 @@
 //! Habits, one line each.
 
 use super::{habits::*, *};
-use crate::source::normalize;
+use crate::javascript::normalize;
 
 #[test]
 fn shell_text_is_recognised_and_programs_are_not() {
@@ -79,7 +79,7 @@ fn the_place_is_the_models_own() {
         name: "SyntaxError".into(),
         message: "x".into(),
         stack: "at program.js:9:1".into(),
-        parsing: true,
+        why: Why::Parsing,
         ..Thrown::default()
     };
     let error = read(&thrown, &normalize("a\nb {"), 0);
