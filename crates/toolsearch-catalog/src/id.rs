@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use toolsearch_schema::names::is_invisible;
 
 /// Longest id in bytes. A longer name is cut and ends in a hash of the whole, so that ids stay
 /// distinct.
@@ -153,12 +154,9 @@ impl ToolId {
     }
 }
 
-/// Characters that could hide, break a line or be mistaken for an escape.
+/// Characters that could hide or break a line.
 fn needs_escape(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    c.is_control() || is_invisible(c)
 }
 
 fn escape(text: &str, max: usize, also: impl Fn(char) -> bool) -> String {

@@ -18,7 +18,7 @@ pub use descriptor::{
 pub use fingerprint::Fingerprint;
 pub use id::{IdError, MAX_ID_BYTES, Source, ToolId};
 pub use lookup::{LookupError, MAX_SUGGESTIONS};
-pub use outcome::{Block, Outcome, Provenance};
+pub use outcome::{Block, Outcome, Provenance, text_block};
 
 #[cfg(test)]
 mod tests;

@@ -50,7 +50,7 @@ impl Outcome {
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self {
-            content: vec![text_block(text.into())],
+            content: vec![text_block(text)],
             ..Self::default()
         }
     }
@@ -164,10 +164,12 @@ impl Outcome {
     }
 }
 
-fn text_block(text: String) -> Block {
+/// A text content block.
+#[must_use]
+pub fn text_block(text: impl Into<String>) -> Block {
     let mut block = Map::new();
     block.insert("type".to_owned(), Value::from("text"));
-    block.insert("text".to_owned(), Value::String(text));
+    block.insert("text".to_owned(), Value::String(text.into()));
     Value::Object(block)
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use toolsearch_catalog::Block;
+use toolsearch_catalog::{Block, text_block};
 
 use crate::control::{Control, ControlNames, SearchLimits};
 use crate::failure::Failure;
@@ -92,15 +92,6 @@ impl Rendered {
             .collect::<Vec<_>>()
             .join("\n")
     }
-}
-
-/// A text content block.
-#[must_use]
-pub(crate) fn text_block(text: impl Into<String>) -> Block {
-    let mut block = Map::new();
-    block.insert("type".to_owned(), Value::from("text"));
-    block.insert("text".to_owned(), Value::String(text.into()));
-    Value::Object(block)
 }
 
 /// A way to show a catalog to a model.

@@ -2,10 +2,11 @@
 //! out of its entry; the reply budget is kept here.
 
 use serde_json::{Map, Value, json};
-use toolsearch_catalog::ToolDescriptor;
+use toolsearch_catalog::{ToolDescriptor, text_block};
+use toolsearch_schema::names::is_invisible;
 
 use crate::card::Card;
-use crate::contract::{Rendered, text_block};
+use crate::contract::Rendered;
 use crate::control::{ControlNames, SearchLimits};
 use crate::failure::{Failure, FailureCode};
 use crate::response::{CallReply, Group, Response, RunReply, SearchReply};
@@ -273,12 +274,9 @@ pub fn description(tool: &ToolDescriptor, card: &Card) -> Value {
     Value::Object(value)
 }
 
-/// Characters that hide or reorder text.
+/// Characters that hide or reorder text; lines and tabs of a long description stay.
 fn is_hidden(c: char) -> bool {
-    (c.is_control() && c != '\n' && c != '\t')
-        || matches!(c,
-            '\u{00ad}' | '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    (c.is_control() && c != '\n' && c != '\t') || is_invisible(c)
 }
 
 /// `{id, name, source}` of a tool.

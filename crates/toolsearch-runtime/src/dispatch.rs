@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Map, Value};
-use toolsearch_catalog::{Outcome, Provenance, Source, ToolDescriptor};
+use toolsearch_catalog::{Outcome, Provenance, Source, ToolDescriptor, text_block};
 use toolsearch_invoke::{
     CallId, Caller, HookCall, HookDecision, Invocation, InvokeError, ProgressSink,
 };
@@ -257,9 +257,7 @@ impl Core {
         let code = outcome.is_error.then_some("tool_error");
         if outcome.is_error {
             if self.guard.failed(&[&guarded.0, &guarded.1]) {
-                outcome
-                    .content
-                    .push(serde_json::json!({ "type": "text", "text": STOP }));
+                outcome.content.push(text_block(STOP));
             }
         } else {
             self.guard.worked(&[&guarded.0, &guarded.1]);

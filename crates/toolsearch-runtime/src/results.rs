@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use toolsearch_catalog::{Block, Outcome, Source, ToolDescriptor, ToolId};
+use toolsearch_catalog::{Block, Outcome, Source, ToolDescriptor, ToolId, text_block};
 use toolsearch_invoke::{Invocation, InvokeError, Invoker};
 use toolsearch_mode::OWN_TOOLS;
 
@@ -102,9 +102,7 @@ impl Results {
             && let Some(value) = &outcome.structured
         {
             full = value.to_string();
-            outcome
-                .content
-                .push(json!({ "type": "text", "text": full }));
+            outcome.content.push(text_block(full.as_str()));
         }
         let total = full.len();
         let handle = self.keep(full, outcome.structured.clone());
@@ -118,9 +116,7 @@ impl Results {
             "[cut: {shown} of {total} bytes are shown; read on with {} {rest}]",
             reader_id()
         );
-        outcome
-            .content
-            .push(json!({ "type": "text", "text": notice }));
+        outcome.content.push(text_block(notice));
         outcome
     }
 

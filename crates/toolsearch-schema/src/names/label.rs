@@ -80,7 +80,8 @@ pub fn clip(text: &str, max_chars: usize) -> String {
 
 /// Characters that change what a reader sees without being seen: bidirectional controls, zero-width
 /// characters, soft hyphens, variation and tag characters, private use, noncharacters.
-pub(crate) fn is_invisible(character: char) -> bool {
+#[must_use]
+pub fn is_invisible(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

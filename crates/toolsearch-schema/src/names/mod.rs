@@ -12,4 +12,4 @@ mod tests;
 pub use alias::{MAX_PROVIDER_NAME, NameMap, is_provider_name, provider_name};
 pub use distance::{edit_distance, nearest, tolerance};
 pub use fold::{fold, words};
-pub use label::{clip, is_plain_identifier, is_safe_word, sanitise_label};
+pub use label::{clip, is_invisible, is_plain_identifier, is_safe_word, sanitise_label};
