@@ -84,6 +84,12 @@ pub struct Tools {
     pub ask: Vec<String>,
     /// Further rules for `provider` or `provider/model`.
     pub by_provider: BTreeMap<String, Rules>,
+    /// Further rules for the sessions of a channel.
+    pub by_channel: BTreeMap<String, Rules>,
+    /// Further rules for work in a sandbox.
+    pub sandbox: Rules,
+    /// Further rules for subagents.
+    pub subagents: Rules,
     /// Named groups of tools.
     pub groups: BTreeMap<String, Vec<String>>,
     /// Profiles of the user's own.

@@ -6,38 +6,8 @@ use std::sync::Arc;
 use serde::Serialize;
 use toolsearch_catalog::ToolDescriptor;
 
-use crate::rules::RuleFault;
-
-/// For whom a decision is made. A part that is not known is `None` and matches no rule about it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct Subject {
-    /// The agent's id.
-    pub agent: Option<String>,
-    /// The model provider, `openai`, or provider and model, `openai/gpt-5`.
-    pub provider: Option<String>,
-    /// The channel that the session belongs to.
-    pub channel: Option<String>,
-    /// The session.
-    pub session: Option<String>,
-}
-
-impl Subject {
-    /// A subject of which nothing is known.
-    #[must_use]
-    pub fn anyone() -> Self {
-        Self::default()
-    }
-
-    /// A subject of which only the agent is known.
-    #[must_use]
-    pub fn agent(id: impl Into<String>) -> Self {
-        Self {
-            agent: Some(id.into()),
-            ..Self::default()
-        }
-    }
-}
+use crate::fault::RuleFault;
+use crate::subject::Subject;
 
 /// Why a decision is not a plain yes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -7,13 +7,21 @@
 
 mod approval;
 mod decision;
+mod fault;
 mod glob;
+mod groups;
+mod layer;
 mod rules;
+mod subject;
 
 pub use approval::{ApprovalRequest, Approver, NoApprover, Verdict};
-pub use decision::{AllowAll, Decision, Policy, Reason, Subject};
+pub use decision::{AllowAll, Decision, Policy, Reason};
+pub use fault::RuleFault;
 pub use glob::Glob;
-pub use rules::{Layer, LayerRules, RuleFault, Rules};
+pub use groups::{BUILT_IN_GROUPS, BUILT_IN_PROFILES, expand_globs, with_built_in_groups};
+pub use layer::{Layer, Stage};
+pub use rules::{Explained, LayerRules, Rules};
+pub use subject::{MAX_PARENTS, Subject};
 
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,10 @@ use crate::{
     AllowAll, ApprovalRequest, Approver, Decision, Glob, Layer, LayerRules, NoApprover, Policy,
     Reason, RuleFault, Rules, Subject, Verdict,
 };
+use crate::{
+    BUILT_IN_GROUPS, BUILT_IN_PROFILES, Explained, MAX_PARENTS, Stage, expand_globs,
+    with_built_in_groups,
+};
 
 fn tool(source: Source, owner: &str, name: &str) -> ToolDescriptor {
     ToolDescriptor::new(source, owner, name, serde_json::json!({})).expect("a legal tool")
@@ -99,11 +103,22 @@ fn layers_only_narrow_and_deny_wins() {
         says(&Subject::anyone(), "github", "update_issue"),
         Decision::Ask(_)
     ));
+    let explained = rules.explain(&agent, &tool(Source::Mcp, "github", "delete_issue"));
+    let said: Vec<(&str, bool, &str)> = explained
+        .iter()
+        .filter(|one| one.decision.is_some())
+        .map(|one| (one.layer.as_str(), one.applies, one.rule.as_str()))
+        .collect();
     assert_eq!(
-        rules
-            .explain(&agent, &tool(Source::Mcp, "github", "delete_issue"))
-            .len(),
-        2
+        said,
+        [
+            ("global", true, "deny mcp:*:delete_*"),
+            (
+                "agent support",
+                true,
+                "allow group:all (mcp:github:*issue*)"
+            ),
+        ]
     );
 }
 
@@ -143,6 +158,216 @@ fn misspelt_rules_are_loud() {
     assert_eq!(rules.check(&Subject::anyone(), &[]), Ok(()));
 }
 
+#[test]
+fn an_allow_list_that_covers_nothing_names_what_may_have_been_meant() {
+    let listed = [
+        tool(Source::Mcp, "github", "create_issue"),
+        tool(Source::Mcp, "github", "secret_issue"),
+        tool(Source::Native, "core", "read"),
+    ];
+    let listed: Vec<&ToolDescriptor> = listed.iter().collect();
+    let near = |entries: &[&str], deny: &[&str]| {
+        let rules = rules(&[
+            (Layer::Agent("a".to_owned()), lists(Some(entries), &[], &[])),
+            (Layer::Global, lists(None, deny, &[])),
+        ]);
+        match rules.check(&Subject::agent("a"), &listed) {
+            Err(RuleFault::NothingAllowed { near, .. }) => near,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(near(&["mcp:githbu:*"], &[]).contains(&"mcp:github".to_owned()));
+    assert!(near(&["creat_issue"], &[]).contains(&"create_issue".to_owned()));
+    assert!(near(&["raed"], &[]).contains(&"read".to_owned()));
+    assert_eq!(near(&["nothing_like_it_at_all"], &[]), Vec::<String>::new());
+    assert!(near(&["secret_isue"], &[]).contains(&"secret_issue".to_owned()));
+    let hidden = near(&["secret_isue"], &["secret_*"]);
+    assert!(
+        !hidden.iter().any(|one| one.contains("secret")),
+        "{hidden:?}"
+    );
+    assert!(near(&[&"x*".repeat(1_000)], &[]).len() <= 5);
+}
+
+fn subject_of_everything() -> Subject {
+    let mut subject = Subject::agent("a");
+    subject.provider = Some("openai/gpt-5".to_owned());
+    subject.channel = Some("mail".to_owned());
+    subject.session = Some("s1".to_owned());
+    subject.sandboxed = true;
+    subject.below(Subject::agent("boss"))
+}
+
+/// One layer of every kind, in no order.
+fn every_layer() -> Vec<Layer> {
+    let id = || "a".to_owned();
+    let provider = || "openai".to_owned();
+    vec![
+        Layer::Session("s1".to_owned()),
+        Layer::Channel("mail".to_owned()),
+        Layer::Subagent,
+        Layer::Sandbox,
+        Layer::AgentProvider {
+            agent: Some(id()),
+            provider: provider(),
+        },
+        Layer::AgentProvider {
+            agent: None,
+            provider: provider(),
+        },
+        Layer::Agent(id()),
+        Layer::AgentDefaults,
+        Layer::Global,
+        Layer::Provider(provider()),
+        Layer::ProviderProfile {
+            name: "p".to_owned(),
+            provider: provider(),
+        },
+        Layer::Profile {
+            name: "p".to_owned(),
+            agent: None,
+        },
+    ]
+}
+
+#[test]
+fn every_layer_is_told_in_order_and_whether_it_applies() {
+    let read = tool(Source::Native, "core", "read");
+    for layer in every_layer() {
+        let rules = rules(&[(layer.clone(), lists(None, &["read"], &[]))]);
+        let subject = subject_of_everything();
+        assert!(rules.decide(&subject, &read).is_deny(), "{layer:?}");
+        let everyone = matches!(
+            layer,
+            Layer::Global | Layer::AgentDefaults | Layer::Profile { .. }
+        );
+        assert_eq!(
+            rules.decide(&Subject::anyone(), &read).is_deny(),
+            everyone,
+            "{layer:?}"
+        );
+        let explained = rules.explain(&Subject::anyone(), &read);
+        let told = explained.iter().find(|one| one.decision.is_some());
+        let told = told.expect("its layer is told");
+        assert_eq!(
+            (told.applies, told.rule.as_str(), told.stage),
+            (everyone, "deny read", layer.stage())
+        );
+    }
+    let all: Vec<(Layer, LayerRules)> = every_layer()
+        .into_iter()
+        .map(|layer| (layer, lists(None, &[], &["read"])))
+        .collect();
+    for rules in [rules(&all), Rules::new()] {
+        let explained = rules.explain(&Subject::anyone(), &read);
+        let mut stages: Vec<Stage> = explained.iter().map(|one| one.stage).collect();
+        assert!(stages.is_sorted(), "{stages:?}");
+        stages.dedup();
+        assert_eq!(stages, Stage::ALL);
+    }
+}
+
+#[test]
+fn an_agent_with_a_profile_of_its_own_does_not_get_the_common_one() {
+    let profile = |name: &str, agent: Option<&str>| Layer::Profile {
+        name: name.to_owned(),
+        agent: agent.map(str::to_owned),
+    };
+    let rules = rules(&[
+        (profile("minimal", None), lists(Some(&["read"]), &[], &[])),
+        (profile("full", Some("free")), LayerRules::default()),
+    ]);
+    let write = tool(Source::Native, "core", "write");
+    assert!(rules.decide(&Subject::anyone(), &write).is_deny());
+    assert!(rules.decide(&Subject::agent("other"), &write).is_deny());
+    assert_eq!(
+        rules.decide(&Subject::agent("free"), &write),
+        Decision::Allow
+    );
+    let below = Subject::agent("free").below(Subject::agent("other"));
+    assert!(
+        rules.decide(&below, &write).is_deny(),
+        "a subagent may do no more than its parent"
+    );
+    let explained: Vec<Explained> = rules.explain(&below, &write);
+    let denied = explained.iter().find(|one| one.parent.is_some());
+    let denied = denied.expect("the parent's layer is told");
+    assert_eq!(denied.parent.as_deref(), Some("agent other"));
+    assert!(denied.decision.as_ref().is_some_and(Decision::is_deny));
+}
+
+#[test]
+fn subagents_end_somewhere() {
+    let mut subject = Subject::anyone();
+    let read = tool(Source::Native, "core", "read");
+    for _ in 0..MAX_PARENTS {
+        subject = Subject::anyone().below(subject);
+        assert_eq!(Rules::new().decide(&subject, &read), Decision::Allow);
+    }
+    for _ in 0..100 {
+        subject = Subject::anyone().below(subject);
+        assert!(Rules::new().decide(&subject, &read).is_deny());
+    }
+    assert_eq!(subject.parents().len(), MAX_PARENTS + 1);
+    let last = Rules::new().explain(&subject, &read).pop().expect("layers");
+    assert!(last.decision.is_some_and(|one| one.is_deny()));
+}
+
+#[test]
+fn built_in_groups_and_profiles_are_whole() {
+    let groups = with_built_in_groups(&BTreeMap::new());
+    assert_eq!(groups.len(), BUILT_IN_GROUPS.len());
+    for (name, _) in BUILT_IN_GROUPS {
+        let globs = expand_globs("test", &[name.to_owned()], &groups);
+        assert!(!globs.expect("it expands").is_empty(), "{name}");
+    }
+    let allows = |profile: &str, tool: &ToolDescriptor| {
+        let found = BUILT_IN_PROFILES.iter().find(|(name, ..)| *name == profile);
+        let (name, _, allow) = found.expect("a profile");
+        let layer = Layer::Profile {
+            name: (*name).to_owned(),
+            agent: None,
+        };
+        let rules = Rules::new().layer(layer, &lists(*allow, &[], &[]), &groups);
+        let rules = rules.expect("known groups");
+        !rules.decide(&Subject::anyone(), tool).is_deny()
+    };
+    for (source, owner, name, expected) in [
+        (Source::Mcp, "crm", "get_contact", "minimal"),
+        (Source::Mcp, "filesystem", "write_file", "coding"),
+        (Source::Native, "core", "bash", "coding"),
+        (Source::Mcp, "github", "create_pull_request", "coding"),
+        (Source::Mcp, "slack", "post", "messaging"),
+        (Source::Plugin, "office", "send_email", "messaging"),
+        (Source::Mcp, "crm", "merge_contacts", "full"),
+    ] {
+        let tool = tool(source, owner, name);
+        for (profile, ..) in BUILT_IN_PROFILES {
+            let allowed = profile == expected || profile == "full";
+            assert_eq!(allows(profile, &tool), allowed, "{profile}: {}", tool.id);
+        }
+    }
+    let own = BTreeMap::from([("mcp".to_owned(), vec!["mcp:one:*".to_owned()])]);
+    assert_eq!(
+        with_built_in_groups(&own)["group:mcp"],
+        ["mcp:one:*"],
+        "those that are given win"
+    );
+}
+
+#[test]
+fn groups_that_multiply_are_refused() {
+    for lowest in [vec!["a".to_owned(); 100], Vec::new()] {
+        let mut groups = BTreeMap::from([("group:0".to_owned(), lowest)]);
+        for level in 1..6 {
+            let below = vec![format!("group:{}", level - 1); 100];
+            groups.insert(format!("group:{level}"), below);
+        }
+        let many = expand_globs("test", &["group:5".to_owned()], &groups);
+        assert!(matches!(many, Err(RuleFault::TooMany { .. })), "{many:?}");
+    }
+}
+
 #[tokio::test]
 async fn nobody_to_ask_means_no() {
     let id = tool(Source::Mcp, "a", "b").id;
@@ -177,6 +402,36 @@ fn decision() -> impl Strategy<Value = Decision> {
     ]
 }
 
+fn entries() -> impl Strategy<Value = Vec<String>> {
+    proptest::collection::vec("[a-c*?]{1,3}", 0..3)
+}
+
+fn any_subject() -> impl Strategy<Value = Subject> {
+    let parts = (
+        proptest::option::of("[ab]"),
+        proptest::bool::ANY,
+        proptest::bool::ANY,
+        proptest::bool::ANY,
+    );
+    parts.prop_map(|(agent, provider, channel, sandboxed)| {
+        let mut subject = Subject::anyone();
+        subject.agent = agent;
+        subject.provider = provider.then(|| "openai/gpt-5".to_owned());
+        subject.channel = channel.then(|| "mail".to_owned());
+        subject.session = channel.then(|| "s1".to_owned());
+        subject.sandboxed = sandboxed;
+        subject
+    })
+}
+
+fn strictness(decision: &Decision) -> u8 {
+    match decision {
+        Decision::Allow => 0,
+        Decision::Ask(_) => 1,
+        Decision::Deny(_) => 2,
+    }
+}
+
 proptest! {
     #[test]
     fn and_is_commutative_associative_and_idempotent(a in decision(), b in decision(), c in decision()) {
@@ -184,6 +439,42 @@ proptest! {
         prop_assert_eq!(a.clone().and(b.clone()).and(c.clone()), a.clone().and(b.clone().and(c)));
         prop_assert_eq!(a.clone().and(a.clone()), a.clone());
         prop_assert_eq!(a.is_deny() || b.is_deny(), a.and(b).is_deny());
+    }
+
+    #[test]
+    fn layers_and_parents_only_narrow_in_any_order(
+        layers in proptest::collection::vec((0..12_usize, entries(), entries(), proptest::option::of(entries())), 0..6),
+        more in (0..12_usize, entries(), entries(), proptest::option::of(entries())),
+        child in any_subject(),
+        parent in any_subject(),
+        grand in any_subject(),
+        name in "[a-c]{1,3}",
+    ) {
+        let add = |rules: Rules, (at, deny, ask, allow): &(usize, Vec<String>, Vec<String>, Option<Vec<String>>)| {
+            let lists = LayerRules { allow: allow.clone(), deny: deny.clone(), ask: ask.clone() };
+            rules.layer(every_layer()[*at].clone(), &lists, &groups()).expect("no groups")
+        };
+        let tool = tool(Source::Mcp, "s", &name);
+        let rules = layers.iter().fold(Rules::new(), add);
+        let backwards = layers.iter().rev().fold(Rules::new(), add);
+        let alone = rules.decide(&child, &tool);
+        prop_assert_eq!(strictness(&alone), strictness(&backwards.decide(&child, &tool)));
+        prop_assert!(strictness(&add(rules.clone(), &more).decide(&child, &tool)) >= strictness(&alone));
+
+        let mut subject = child.below(parent.clone());
+        let below = rules.decide(&subject, &tool);
+        prop_assert!(strictness(&below) >= strictness(&alone));
+        prop_assert!(strictness(&below) >= strictness(&rules.decide(&parent, &tool)));
+        subject = subject.below(parent.below(grand.clone()));
+        let deeper = rules.decide(&subject, &tool);
+        prop_assert!(strictness(&deeper) >= strictness(&below));
+        prop_assert!(strictness(&deeper) >= strictness(&rules.decide(&grand, &tool)));
+
+        let told = rules.explain(&subject, &tool).into_iter()
+            .filter(|one| one.applies)
+            .filter_map(|one| one.decision)
+            .fold(Decision::Allow, Decision::and);
+        prop_assert_eq!(told, deeper, "what is explained is what is decided");
     }
 
     #[test]

@@ -93,6 +93,23 @@ static TOOLS: Shape = Shape {
         ASK,
         BY_PROVIDER,
         Field::new(
+            "byChannel",
+            Kind::Map(&RULES_KIND),
+            "Further rules for the sessions of one channel.",
+        )
+        .meant(&["channels"]),
+        Field::new(
+            "sandbox",
+            Kind::Object(&RULES),
+            "Further rules for work in a sandbox.",
+        ),
+        Field::new(
+            "subagents",
+            Kind::Object(&RULES),
+            "Further rules for subagents, which never get more than their parents.",
+        )
+        .meant(&["subagent"]),
+        Field::new(
             "groups",
             Kind::Map(&TEXTS),
             "Named groups of tools, such as `group:tickets`.",

@@ -44,6 +44,9 @@ fn the_table_and_the_structs_have_the_same_keys() {
     check::<tool_search::ControlNameOptions>("tools.toolSearch.controlNames");
     check::<settings::Rules>("tools.byProvider.x");
     check::<settings::Rules>("tools.profiles.x");
+    check::<settings::Rules>("tools.byChannel.x");
+    check::<settings::Rules>("tools.sandbox");
+    check::<settings::Rules>("tools.subagents");
     check::<settings::Agents>("agents");
     check::<settings::AgentDefaults>("agents.defaults");
     check::<settings::Agent>("agents.list[0]");
