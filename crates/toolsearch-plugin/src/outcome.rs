@@ -73,13 +73,7 @@ fn with_words(text: String, said: &str) -> String {
 
 fn from_value(value: Value) -> Outcome {
     if is_result(&value) {
-        let mut outcome = Outcome::from_result_json(value);
-        for block in &mut outcome.content {
-            if !block.get("type").is_some_and(Value::is_string) {
-                *block = text_block(block);
-            }
-        }
-        return outcome;
+        return read_result(value);
     }
     let mut outcome = Outcome::structured(value);
     if let Some(Value::String(text)) = outcome.structured.as_deref() {
@@ -88,8 +82,19 @@ fn from_value(value: Value) -> Outcome {
     outcome
 }
 
+/// A result in the form that [`is_result`] knows, with every content block being one.
+pub(crate) fn read_result(value: Value) -> Outcome {
+    let mut outcome = Outcome::from_result_json(value);
+    for block in &mut outcome.content {
+        if !block.get("type").is_some_and(Value::is_string) {
+            *block = text_block(block);
+        }
+    }
+    outcome
+}
+
 /// Whether an object is a result as tools give it over MCP, and not just any object.
-fn is_result(value: &Value) -> bool {
+pub(crate) fn is_result(value: &Value) -> bool {
     let known = |key: &String| {
         matches!(
             key.as_str(),
@@ -117,7 +122,7 @@ fn text_block(value: &Value) -> Value {
 }
 
 /// Standard error as a model may read it: no secrets, no control characters but line breaks.
-fn printable(bytes: &[u8], secrets: &[String]) -> String {
+pub(crate) fn printable(bytes: &[u8], secrets: &[String]) -> String {
     let secrets = secrets.iter().filter(|one| one.len() >= MIN_SECRET_BYTES);
     let longest = secrets.clone().map(String::len).max().unwrap_or(0);
     // The end of a secret may stand where the beginning was cut off.

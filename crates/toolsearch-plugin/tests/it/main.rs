@@ -2,4 +2,5 @@
 
 mod calls;
 mod conformance;
+mod hooks;
 mod manifests;
