@@ -79,6 +79,9 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Let a model of the configuration answer a message with these tools
     Agent(AgentArgs),
+    /// Ask the rules who may use what
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// Look into session logs
     #[command(subcommand)]
     Sessions(SessionsCommand),
@@ -171,6 +174,42 @@ pub(crate) struct AgentArgs {
     /// At most this many turns of the model [default: 50]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
+}
+
+/// Commands on the rules. They tell of every tool, also of one that is denied.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Say what every layer of rules says about a tool, and which rule decides
+    Explain {
+        /// Exact id, an alias of it, or a name that one tool alone has
+        id: String,
+        #[command(flatten)]
+        whom: Whom,
+    },
+    /// Compare decisions with those that a file expects; exit with 1 where they differ
+    Check {
+        /// JSON5 list of {id, expect, agent?, provider?, channel?}, or lines of ID -> allow|ask|deny
+        file: PathBuf,
+        #[command(flatten)]
+        whom: Whom,
+    },
+}
+
+/// For whom rules are asked, besides `--agent`.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Whom {
+    /// Model provider, or PROVIDER/MODEL
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// Channel of the session
+    #[arg(long, value_name = "ID")]
+    pub(crate) channel: Option<String>,
+    /// As a subagent of this agent
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) parent: Option<String>,
+    /// For work in a sandbox
+    #[arg(long)]
+    pub(crate) sandbox: bool,
 }
 
 /// Commands on session logs.

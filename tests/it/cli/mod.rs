@@ -5,6 +5,8 @@ mod agent;
 mod calls;
 mod config;
 mod denied;
+mod hooks;
+mod policy;
 mod queries;
 mod serving;
 mod sessions;

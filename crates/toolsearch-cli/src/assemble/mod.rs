@@ -2,6 +2,7 @@
 
 pub(crate) mod approver;
 pub(crate) mod configuration;
+mod hooks;
 pub(crate) mod logs;
 pub(crate) mod modes;
 mod offline;
@@ -84,7 +85,7 @@ impl Assembled {
         purpose: Purpose,
     ) -> Result<Self, Fault> {
         supported(&configuration.settings)?;
-        let rules = policy::rules(&configuration.settings, agent)?;
+        let rules = policy::rules(&configuration.settings)?;
         let logs = match purpose {
             Purpose::Command | Purpose::Model | Purpose::Agent => logs::folder(&configuration)
                 .map(SessionLogs::new)
@@ -94,6 +95,7 @@ impl Assembled {
         let mut parts = components(&configuration, &purpose);
         parts.policy = Arc::new(rules.clone());
         parts.invokers = sources.invokers.clone();
+        parts.hooks = hooks::hooks(&configuration)?;
         if let Some(logs) = &logs {
             parts.recorder = Arc::clone(logs) as Arc<dyn Recorder>;
         }
@@ -172,11 +174,6 @@ pub(crate) fn now_ms() -> u64 {
 
 /// Settings that make calls safer must not be passed over in silence.
 fn supported(settings: &Settings) -> Result<(), Fault> {
-    let hooks = &settings.hooks;
-    if !hooks.before_tool_call.is_empty() || !hooks.after_tool_call.is_empty() {
-        let message = "`hooks` are configured, but this version runs no command hooks";
-        return Err(Fault::configuration(message).next("remove `hooks` to go on without them"));
-    }
     if settings.tools.pins == Pins::Enforce {
         let message = "`tools.pins` is \"enforce\", but this version holds no tool back";
         return Err(Fault::configuration(message).next("set `tools.pins` to \"report\" or \"off\""));

@@ -2,57 +2,52 @@
 
 use std::collections::BTreeMap;
 
-use toolsearch::policy::{Layer, LayerRules, RuleFault, Rules};
+use toolsearch::policy::{
+    BUILT_IN_PROFILES, Layer, LayerRules, RuleFault, Rules, with_built_in_groups,
+};
 use toolsearch_config::Settings;
 
 use crate::fault::Fault;
 
-/// Profiles that exist without being configured.
-const FULL: &str = "full";
+/// How deep profiles may start from one another.
+const MAX_PROFILE_DEPTH: usize = 8;
 
-/// Groups that exist without being configured.
-const SOURCE_GROUPS: [(&str, &str); 4] = [
-    ("group:native", "native:*"),
-    ("group:plugins", "plugin:*"),
-    ("group:mcp", "mcp:*"),
-    ("group:client", "client:*"),
-];
-
-/// The rules of all layers, for any agent of the file. `agent` is the one that acts: its profile and
-/// its provider rules count.
-pub(crate) fn rules(settings: &Settings, agent: Option<&str>) -> Result<Rules, Fault> {
-    let groups = groups(&settings.tools.groups);
+/// The rules of all layers, for every agent of the file and for whoever is none of them.
+pub(crate) fn rules(settings: &Settings) -> Result<Rules, Fault> {
+    let groups = with_built_in_groups(&settings.tools.groups);
     let mut builder = Builder {
         settings,
         groups: &groups,
         rules: Rules::new(),
     };
     let tools = &settings.tools;
-    let own = agent.and_then(|id| settings.agents.get(id));
     let defaults = &settings.agents.defaults.tools;
-    let profile = own
-        .and_then(|agent| agent.tools.profile.as_ref())
-        .or(defaults.profile.as_ref())
-        .or(tools.profile.as_ref());
-    if let Some(name) = profile {
-        builder.profile(name, Layer::Global)?;
-    }
+    builder.profiles()?;
+    builder.providers(&tools.by_provider, Layer::Provider)?;
     builder.add(Layer::Global, lists(&tools.allow, &tools.deny, &tools.ask))?;
-    builder.providers(&tools.by_provider)?;
     builder.add(
-        Layer::Global,
+        Layer::AgentDefaults,
         lists(&defaults.allow, &defaults.deny, &defaults.ask),
     )?;
-    builder.providers(&defaults.by_provider)?;
+    builder.providers(&defaults.by_provider, |provider| Layer::AgentProvider {
+        agent: None,
+        provider,
+    })?;
     for agent in &settings.agents.list {
         let own = &agent.tools;
         builder.add(
             Layer::Agent(agent.id.clone()),
             lists(&own.allow, &own.deny, &own.ask),
         )?;
+        builder.providers(&own.by_provider, |provider| Layer::AgentProvider {
+            agent: Some(agent.id.clone()),
+            provider,
+        })?;
     }
-    if let Some(agent) = own {
-        builder.providers(&agent.tools.by_provider)?;
+    builder.rules(&tools.sandbox, Layer::Sandbox)?;
+    builder.rules(&tools.subagents, Layer::Subagent)?;
+    for (channel, rules) in &tools.by_channel {
+        builder.rules(rules, Layer::Channel(channel.clone()))?;
     }
     Ok(builder.rules)
 }
@@ -68,41 +63,110 @@ impl Builder<'_> {
         if rules == LayerRules::default() {
             return Ok(());
         }
+        self.add_always(layer, &rules)
+    }
+
+    fn add_always(&mut self, layer: Layer, rules: &LayerRules) -> Result<(), Fault> {
         let before = std::mem::take(&mut self.rules);
         self.rules = before
-            .layer(layer, &rules, self.groups)
+            .layer(layer, rules, self.groups)
             .map_err(|fault| faulty(&fault))?;
+        Ok(())
+    }
+
+    /// Rules with all that they may hold, the profile first.
+    fn rules(&mut self, rules: &toolsearch_config::Rules, layer: Layer) -> Result<(), Fault> {
+        if let Some(profile) = &rules.profile {
+            self.profile(profile, &|_| layer.clone())?;
+        }
+        self.add(layer, lists(&rules.allow, &rules.deny, &rules.ask))
+    }
+
+    /// The profile of all agents, and of those that have another. The most particular one stands in
+    /// for the others.
+    fn profiles(&mut self) -> Result<(), Fault> {
+        let settings = self.settings;
+        let common = &settings.agents.defaults.tools.profile;
+        if let Some(name) = common.as_ref().or(settings.tools.profile.as_ref()) {
+            self.profile(name, &|name| Layer::Profile { name, agent: None })?;
+        }
+        for agent in &settings.agents.list {
+            let Some(name) = &agent.tools.profile else {
+                continue;
+            };
+            self.profile(name, &|name| Layer::Profile {
+                name,
+                agent: Some(agent.id.clone()),
+            })?;
+        }
         Ok(())
     }
 
     fn providers(
         &mut self,
         by_provider: &BTreeMap<String, toolsearch_config::Rules>,
+        layer: impl Fn(String) -> Layer,
     ) -> Result<(), Fault> {
         for (id, rules) in by_provider {
-            let layer = || Layer::Provider(id.clone());
-            if let Some(profile) = &rules.profile {
-                self.profile(profile, layer())?;
+            let layer = layer(id.clone());
+            let profile = rules.profile.as_ref();
+            match (&layer, profile) {
+                (Layer::Provider(provider), Some(profile)) => {
+                    self.profile(profile, &|name| Layer::ProviderProfile {
+                        name,
+                        provider: provider.clone(),
+                    })?;
+                    self.add(layer, lists(&rules.allow, &rules.deny, &rules.ask))?;
+                }
+                _ => self.rules(rules, layer)?,
             }
-            self.add(layer(), lists(&rules.allow, &rules.deny, &rules.ask))?;
         }
         Ok(())
     }
 
-    fn profile(&mut self, name: &str, layer: Layer) -> Result<(), Fault> {
-        match self.settings.tools.profiles.get(name) {
-            Some(rules) => self.add(layer, lists(&rules.allow, &rules.deny, &rules.ask)),
-            None if name == FULL => Ok(()),
-            None => {
-                let own = self.settings.tools.profiles.keys().map(String::as_str);
-                let known: Vec<&str> = [FULL].into_iter().chain(own).collect();
-                let message = format!(
-                    "no profile is named `{name}`; profiles are {}",
-                    known.join(", ")
-                );
-                Err(Fault::configuration(message).next("add it under `tools.profiles`"))
+    /// A profile and those that it starts from, each as a layer: all of them have to allow a tool.
+    fn profile(&mut self, name: &str, layer: &dyn Fn(String) -> Layer) -> Result<(), Fault> {
+        let settings = self.settings;
+        let mut next = Some(name);
+        for _ in 0..MAX_PROFILE_DEPTH {
+            let Some(name) = next else { return Ok(()) };
+            let layer = layer(name.to_owned());
+            match settings.tools.profiles.get(name) {
+                Some(rules) => {
+                    self.add_always(layer, &lists(&rules.allow, &rules.deny, &rules.ask))?;
+                    next = rules.profile.as_deref();
+                }
+                None => {
+                    self.add_always(layer, &self.built_in(name)?)?;
+                    next = None;
+                }
             }
         }
+        match next {
+            None => Ok(()),
+            Some(_) => {
+                let message = format!("profile `{name}` starts from profiles in a circle");
+                Err(Fault::configuration(message).next("mend `tools.profiles`"))
+            }
+        }
+    }
+
+    fn built_in(&self, name: &str) -> Result<LayerRules, Fault> {
+        let found = BUILT_IN_PROFILES.iter().find(|(known, ..)| *known == name);
+        if let Some((_, _, allow)) = found {
+            let owned = |list: &&[&str]| list.iter().map(|one| (*one).to_owned()).collect();
+            let mut rules = LayerRules::default();
+            rules.allow = allow.as_ref().map(owned);
+            return Ok(rules);
+        }
+        let own = self.settings.tools.profiles.keys().map(String::as_str);
+        let built_in = BUILT_IN_PROFILES.iter().map(|(known, ..)| *known);
+        let known: Vec<&str> = built_in.chain(own).collect();
+        let message = format!(
+            "no profile is named `{name}`; profiles are {}",
+            known.join(", ")
+        );
+        Err(Fault::configuration(message).next("add it under `tools.profiles`"))
     }
 }
 
@@ -123,18 +187,4 @@ fn lists(allow: &Option<Vec<String>>, deny: &[String], ask: &[String]) -> LayerR
         deny: deny.to_vec(),
         ask: ask.to_vec(),
     }
-}
-
-/// Groups under their full names; those of the file win over those of every source.
-fn groups(written: &BTreeMap<String, Vec<String>>) -> BTreeMap<String, Vec<String>> {
-    let built_in = SOURCE_GROUPS.map(|(name, glob)| (name.to_owned(), vec![glob.to_owned()]));
-    let mut groups = BTreeMap::from(built_in);
-    for (name, entries) in written {
-        let name = match name.strip_prefix("group:") {
-            Some(_) => name.clone(),
-            None => format!("group:{name}"),
-        };
-        groups.insert(name, entries.clone());
-    }
-    groups
 }

@@ -9,6 +9,8 @@ mod config;
 mod demo;
 mod describe;
 mod estimate;
+mod expectations;
+mod policy;
 mod run;
 mod search;
 mod serve;
@@ -35,6 +37,7 @@ pub(crate) async fn execute(cli: &Cli, output: &Output) -> Done {
         on_tools => {
             let purpose = match on_tools {
                 Command::Agent(_) => Purpose::Agent,
+                Command::Policy(_) => Purpose::Measuring,
                 _ => Purpose::Command,
             };
             let assembled = Assembled::new(common, purpose, output)?;
@@ -55,6 +58,7 @@ async fn on_catalog(command: &Command, assembled: &Assembled, output: &Output) -
         Command::Call(args) => call::run(args, assembled, output).await,
         Command::Run(args) => run::run(args, assembled, output).await,
         Command::Agent(args) => agent::run(args, assembled, output).await,
+        Command::Policy(command) => policy::run(command, assembled, output).await,
         Command::Catalog(_) => catalog::list(assembled, output).await,
         _ => Err(Fault::failed("this command does not work on tools")),
     }
