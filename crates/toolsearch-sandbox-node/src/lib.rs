@@ -70,6 +70,8 @@ impl External for Node {
             "--no-warnings",
             "--unhandled-rejections=none",
             "--max-semi-space-size=2",
+            // Helping threads would each reserve a part of the address space.
+            "--v8-pool-size=0",
             "--stack-size=500",
             "--disable-wasm-trap-handler",
             // It may not read that of the machine, and would complain.

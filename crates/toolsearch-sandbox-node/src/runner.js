@@ -55,7 +55,7 @@
   const sleeps = { __proto__: null };
 
   // Log lines within the budget: the head as it comes, the last ones at the end.
-  const logs = { budget: 0, head: 0, tail: [], tailBytes: 0, skipped: 0 };
+  const logs = { budget: 0, head: 0, tail: [], first: 0, tailBytes: 0, skipped: 0 };
   function log(level, text) {
     const cost = bytesOf(text) + 1;
     if (logs.tail.length === 0 && logs.skipped === 0 && logs.head + cost <= logs.budget) {
@@ -65,13 +65,15 @@
     }
     logs.tail[logs.tail.length] = { level: LEVELS[level] ?? 'info', text, cost };
     logs.tailBytes += cost;
-    let drop = 0;
-    while (logs.tailBytes > logs.budget && drop < logs.tail.length) {
-      logs.tailBytes -= logs.tail[drop].cost;
-      drop++;
+    while (logs.tailBytes > logs.budget && logs.first < logs.tail.length) {
+      logs.tailBytes -= logs.tail[logs.first].cost;
+      logs.tail[logs.first++] = undefined;
+      logs.skipped++;
     }
-    logs.skipped += drop;
-    if (drop > 0) logs.tail = logs.tail.slice(drop);
+    if (logs.first > 1024 && logs.first * 2 > logs.tail.length) {
+      logs.tail = logs.tail.slice(logs.first);
+      logs.first = 0;
+    }
   }
 
   // The last word. The host ends this process then.
@@ -79,7 +81,7 @@
     if (over) return;
     over = true;
     if (logs.skipped > 0) send({ skipped: { lines: logs.skipped } });
-    for (let i = 0; i < logs.tail.length; i++) send({ log: { level: logs.tail[i].level, text: logs.tail[i].text } });
+    for (let i = logs.first; i < logs.tail.length; i++) send({ log: { level: logs.tail[i].level, text: logs.tail[i].text } });
     sendText(`{"done":${outcome}}`);
     exit(0);
   }

@@ -98,17 +98,30 @@ pub(crate) struct Ready {
     pipe: Pipe,
 }
 
+/// Why a worker cannot be used.
+pub(crate) enum NotMet {
+    /// Another one will not be better.
+    Unsupported(Unsupported),
+    /// Something ended its process before it was ready.
+    Killed,
+}
+
 /// Waits until a worker is ready.
 pub(crate) async fn meet(
     mut worker: Spawned,
     greeting: &Greeting<'_>,
     limits: &Limits,
-) -> Result<Ready, Unsupported> {
+) -> Result<Ready, NotMet> {
     let max = limits.frame_bytes.saturating_add(wire::ENVELOPE);
-    let mut pipe = Pipe::open(&mut worker, max)
-        .map_err(|error| Unsupported::new(format!("the worker's pipe cannot be used: {error}")))?;
-    greet(&mut pipe, greeting).await?;
-    Ok(Ready { worker, pipe })
+    let mut pipe = Pipe::open(&mut worker, max).map_err(|error| {
+        let text = format!("the worker's pipe cannot be used: {error}");
+        NotMet::Unsupported(Unsupported::new(text))
+    })?;
+    match greet(&mut pipe, greeting).await {
+        Ok(()) => Ok(Ready { worker, pipe }),
+        Err(_) if ending::was_killed(&mut worker).await => Err(NotMet::Killed),
+        Err(why) => Err(NotMet::Unsupported(why)),
+    }
 }
 
 /// What is to be run, by whom.

@@ -15,7 +15,7 @@ use toolsearch_sandbox::{
 };
 
 use crate::{
-    conversation::{self, Greeting, Ready, Task},
+    conversation::{self, Greeting, NotMet, Ready, Task},
     spawn::{Spawned, Worker},
     spawner::Spawner,
     wire::{self, FromWorker},
@@ -24,6 +24,9 @@ use crate::{
 
 /// A warm worker older than this is not used; it is about to go by itself.
 const WARM_LIFE: Duration = Duration::from_secs(540);
+
+/// Workers that are started for a run as long as something ends them before they are ready.
+const STARTS: usize = 3;
 
 /// Runs programs in worker processes, one process per run. Needs a tokio runtime with time and I/O while
 /// a run is under way, and none in between.
@@ -151,7 +154,17 @@ impl ProcessEngine {
                 return Ok(ready);
             }
         }
-        conversation::meet(self.spawn()?, &self.greeting(), limits).await
+        // One that was killed before it knew of a program has done nothing.
+        for _ in 0..STARTS {
+            match conversation::meet(self.spawn()?, &self.greeting(), limits).await {
+                Ok(ready) => return Ok(ready),
+                Err(NotMet::Unsupported(why)) => return Err(why),
+                Err(NotMet::Killed) => {}
+            }
+        }
+        Err(Unsupported::new(
+            "something ends every worker before it is ready",
+        ))
     }
 
     fn take_warm(&self) -> Option<Spawned> {

@@ -231,12 +231,6 @@ impl<'a, 'js> Run<'a, 'js> {
         options.strict = false;
         options.promise = script;
         options.filename = Some(javascript::FILE.to_owned());
-        // A text with a NUL never reaches the parser; as a space it is as harmless as it looks.
-        let text = if text.contains('\0') {
-            text.replace('\0', " ")
-        } else {
-            text
-        };
         self.ctx
             .eval_with_options(text, options)
             .map_err(|_| self.ctx.catch())

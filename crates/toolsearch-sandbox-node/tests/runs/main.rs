@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod programs;
+mod walls;
 
 use std::{process::ExitCode, sync::Arc};
 
@@ -20,6 +21,7 @@ fn main() -> ExitCode {
     // Tests count the children of this process.
     arguments.test_threads = Some(1);
     let mut trials = programs::trials();
+    trials.extend(walls::trials());
     trials.push(trial("keeps_the_rules_of_engines", conforms));
     libtest_mimic::run(&arguments, trials).exit_code()
 }

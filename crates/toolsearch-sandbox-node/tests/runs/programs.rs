@@ -1,12 +1,19 @@
 //! Programs, and what comes of them.
 
+use std::time::Duration;
+
 use libtest_mimic::Trial;
 use toolsearch_sandbox::Engine;
+use toolsearch_testing::engine as suite;
 
 use crate::{engine, trial};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![trial("the_check_tells_what_holds", check)]
+    vec![
+        trial("the_check_tells_what_holds", check),
+        trial("hostile_programs_get_nowhere", list),
+        trial("hostile_programs_of_a_file", file),
+    ]
 }
 
 fn check() {
@@ -31,4 +38,26 @@ fn check() {
         layers.list.iter().all(|layer| layers.holds(&layer.name)),
         "{layers:#?}"
     );
+}
+
+fn list() {
+    toolsearch_testing::block_on(async {
+        let engine = engine();
+        engine.check().unwrap();
+        let before = suite::Footprint::now();
+        let late = suite::withstands(&engine).await;
+        suite::Footprint::is_back(before.as_ref(), 32 << 10);
+        let usual = late[late.len() / 2];
+        assert!(usual < Duration::from_millis(100), "{late:?}");
+        assert!(late.iter().all(|late| late.as_millis() < 2000), "{late:?}");
+    });
+}
+
+fn file() {
+    let Some(lines) = suite::abuse_file() else {
+        return;
+    };
+    toolsearch_testing::block_on(async {
+        assert!(suite::withstands_lines(&engine(), &lines).await > 0);
+    });
 }

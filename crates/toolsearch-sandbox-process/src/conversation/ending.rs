@@ -172,6 +172,21 @@ fn by_signal(signal: i32) -> RunError {
     )
 }
 
+/// Whether a worker that said nothing was ended from outside.
+#[cfg(unix)]
+pub(crate) async fn was_killed(worker: &mut Spawned) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+
+    let kill = rustix::process::Signal::KILL.as_raw();
+    let status = exit_of(worker).await;
+    status.is_some_and(|status| status.signal() == Some(kill))
+}
+
+#[cfg(not(unix))]
+pub(crate) async fn was_killed(_: &mut Spawned) -> bool {
+    false
+}
+
 /// The exit status follows the end of the output within moments.
 async fn exit_of(worker: &mut Spawned) -> Option<ExitStatus> {
     for _ in 0..50 {

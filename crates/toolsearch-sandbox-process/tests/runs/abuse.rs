@@ -11,11 +11,14 @@ use std::{
 use libtest_mimic::Trial;
 use serde_json::json;
 use toolsearch_sandbox::*;
+use toolsearch_testing::engine::{self, Footprint};
 
-use crate::{host::*, trial};
+use crate::{host::*, processes, trial};
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
+        trial("hostile_programs_get_nowhere", list),
+        trial("hostile_programs_of_a_file", file),
         trial("endless_programs_end_on_time", endless),
         trial("the_host_stays_responsive", responsive),
         trial("memory_bombs", memory),
@@ -25,6 +28,29 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("lying_workers_end_the_run", liars),
         trial("the_check_tells_what_holds", check),
     ]
+}
+
+fn list() {
+    toolsearch_testing::block_on(async {
+        let engine = processes::cold();
+        engine.check().unwrap();
+        let before = Footprint::now();
+        let late = engine::withstands(&engine).await;
+        Footprint::is_back(before.as_ref(), 32 << 10);
+        let usual = late[late.len() / 2];
+        assert!(usual < Duration::from_millis(100), "{late:?}");
+        assert!(late.iter().all(|late| late.as_millis() < 1000), "{late:?}");
+    });
+}
+
+fn file() {
+    let Some(lines) = engine::abuse_file() else {
+        return;
+    };
+    toolsearch_testing::block_on(async {
+        let engine = processes::cold();
+        assert!(engine::withstands_lines(&engine, &lines).await > 0);
+    });
 }
 
 fn endless() {

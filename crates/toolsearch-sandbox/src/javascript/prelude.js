@@ -487,6 +487,8 @@
   own(Math, 'random', () => fraction(), false);
 
   for (const name of ['SharedArrayBuffer', 'Atomics']) delete globalThis[name];
+  // A program's own writer of stack traces would be shown the functions of this file.
+  defineProperty(Error, 'prepareStackTrace', { value: undefined, writable: false, configurable: false });
   const globals = {
     Date, console, setTimeout, clearTimeout, tools, openclaw, servers,
     performance: { now: () => elapsed(), timeOrigin: 0 },

@@ -24,7 +24,8 @@ pub struct Normalized {
 /// Makes a program out of what a model sent.
 #[must_use]
 pub fn normalize(source: &str) -> Normalized {
-    let mut text = without_fence(source);
+    // No parser expects a NUL; as a space it is as harmless as it looks.
+    let mut text = without_fence(source).replace('\0', " ");
     let mask = Mask::new(&text);
     let mut tail = String::new();
     for edit in exports(&text, &mask) {

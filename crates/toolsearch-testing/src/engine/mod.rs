@@ -2,6 +2,7 @@
 //!
 //! The programs of the suite are written in the engine's own language, see [`Programs`].
 
+mod abuse;
 mod fakes;
 mod hosts;
 mod replay;
@@ -15,6 +16,7 @@ use toolsearch_sandbox::{
     Engine, ErrorCode, Host, Limits, Program, RunError, RunReport, RunStatus, RunValue,
 };
 
+pub use abuse::{Footprint, abuse_file, withstands, withstands_lines};
 pub use fakes::{EngineFn, RecordingHost};
 use hosts::TestHost;
 
