@@ -186,10 +186,10 @@ fn plugins_are_a_source_and_cost_only_themselves() {
 
 #[test]
 fn settings_that_make_calls_safer_are_never_passed_over() {
-    let hooks = World::with_config(r#"{ hooks: { before_tool_call: [{ command: "guard" }] } }"#);
-    hooks
-        .run(&["search", "issue"])
-        .fails(2, &["hooks", "next:"]);
+    let absent = r#"{ hooks: { before_tool_call: [{ command: "./no-such-guard" }] } }"#;
+    World::with_config(absent)
+        .run(&["call", "native:github:create_issue", "title=x"])
+        .fails(3, &["no-such-guard", "cannot be run"]);
     let pins = World::with_config(r#"{ tools: { pins: "enforce" } }"#);
     pins.run(&["search", "issue"]).fails(2, &["pins", "next:"]);
 }
