@@ -29,6 +29,9 @@ pub(crate) struct Common {
     /// Act as this agent of the configuration
     #[arg(long, global = true, value_name = "ID")]
     pub(crate) agent: Option<String>,
+    /// Channel that the session belongs to, for the rules under tools.byChannel
+    #[arg(long, global = true, value_name = "ID")]
+    pub(crate) channel: Option<String>,
     /// How tools are shown to a model, whatever the configuration says
     #[arg(long, global = true, value_name = "MODE")]
     pub(crate) mode: Option<ModeArg>,
@@ -195,15 +198,12 @@ pub(crate) enum PolicyCommand {
     },
 }
 
-/// For whom rules are asked, besides `--agent`.
+/// For whom rules are asked, besides `--agent` and `--channel`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Whom {
     /// Model provider, or PROVIDER/MODEL
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// Channel of the session
-    #[arg(long, value_name = "ID")]
-    pub(crate) channel: Option<String>,
     /// As a subagent of this agent
     #[arg(long, value_name = "AGENT")]
     pub(crate) parent: Option<String>,

@@ -254,3 +254,20 @@ fn an_allow_list_that_covers_nothing_names_near_misses() {
     );
     bad.run(&["search", "x"]).fails(2, &["circle"]);
 }
+
+#[test]
+fn a_session_of_a_channel_keeps_to_its_rules() {
+    let world =
+        World::with_config(r#"{ tools: { byChannel: { mail: { deny: ["create_issue"] } } } }"#);
+    let call = ["call", CREATE, "title=x"];
+    assert_eq!(world.run(&call).code, 0);
+    let mail = [&call[..], &["--channel", "mail"]].concat();
+    let hidden = world.json(&mail, 2);
+    assert_eq!(hidden["error"]["code"], "not_found");
+    assert_eq!(
+        world
+            .run(&[&call[..], &["--channel", "chat"]].concat())
+            .code,
+        0
+    );
+}

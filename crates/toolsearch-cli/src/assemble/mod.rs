@@ -74,7 +74,9 @@ impl Assembled {
             };
             output.note(note);
         }
-        Self::of(configuration, sources, common.agent.as_deref(), purpose)
+        let mut assembled = Self::of(configuration, sources, common.agent.as_deref(), purpose)?;
+        assembled.subject.channel.clone_from(&common.channel);
+        Ok(assembled)
     }
 
     /// Puts the parts together for sources that are already known.

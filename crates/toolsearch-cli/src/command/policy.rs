@@ -35,7 +35,6 @@ pub(crate) async fn run(command: &PolicyCommand, assembled: &Assembled, output: 
 fn subject(whom: &Whom, assembled: &Assembled) -> Result<Subject, Fault> {
     let mut subject = assembled.subject.clone();
     subject.provider.clone_from(&whom.provider);
-    subject.channel.clone_from(&whom.channel);
     subject.sandboxed = whom.sandbox;
     match &whom.parent {
         Some(parent) => Ok(subject.below(Subject::agent(known_agent(parent, assembled)?))),
