@@ -232,6 +232,12 @@ impl Catalog {
         &self.inner.fingerprint
     }
 
+    /// The hash of the tool at a place of [`Catalog::entries`]: equal hashes mean equal tools.
+    #[must_use]
+    pub fn hash(&self, position: usize) -> Option<&Fingerprint> {
+        self.inner.hashes.get(position)
+    }
+
     /// The tools that `keep` holds on to. Narrowing is the only way from one snapshot to another.
     #[must_use]
     pub fn restrict(&self, keep: impl Fn(&ToolDescriptor) -> bool) -> Self {

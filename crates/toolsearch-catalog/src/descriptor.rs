@@ -105,6 +105,8 @@ pub struct ToolDescriptor {
     pub name: String,
     /// The owner for people: server name, plugin name, `core`.
     pub owner: String,
+    /// What the owner says about itself as a whole. It helps to find its tools and is shown to no one.
+    pub owner_description: Option<Arc<str>>,
     /// A short title for people.
     pub title: Option<String>,
     /// What the tool does, in its owner's words. May be empty, long or hostile.
@@ -149,6 +151,7 @@ impl ToolDescriptor {
             id: ToolId::new(source, owner, name)?,
             name: name.to_owned(),
             owner: owner.to_owned(),
+            owner_description: None,
             title: None,
             description: String::new(),
             input_schema: input_schema.into(),
@@ -182,6 +185,7 @@ impl ToolDescriptor {
         hash.text(self.id.as_str());
         hash.text(&self.name);
         hash.text(&self.owner);
+        hash.text(self.owner_description.as_deref().unwrap_or("\0"));
         hash.text(self.title.as_deref().unwrap_or("\0"));
         hash.text(&self.description);
         hash.json(&*self.input_schema);

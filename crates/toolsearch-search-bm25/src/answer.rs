@@ -2,20 +2,45 @@
 
 use toolsearch_search::{EmptyReason, Evidence, Hit, SearchRequest, SearchResponse};
 
+use crate::document::Field;
 use crate::gate;
-use crate::index::Bm25Index;
+use crate::index::{Bm25Index, Term};
 use crate::query::{Group, Query};
 use crate::top::{Scored, Top};
+use crate::vocabulary::as_u32;
 
 /// Pieces of evidence that a hit carries at most.
 const MAX_EVIDENCE: usize = 16;
+/// An alternative of less weight says nothing about a name.
+const SAID: f32 = 0.5;
 
-/// What the tools have been paid so far, by their place.
-struct Sums {
-    scores: Vec<f32>,
-    covered: Vec<f32>,
-    /// Of one group with several alternatives: tool, score, weight.
-    best: Vec<(u32, f32, f32)>,
+/// What one tool has been paid so far. Numbers of groups begin with 1.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    score: f32,
+    covered: f32,
+    /// The last group that paid, what it paid, and the weight of the alternative that did.
+    group: u16,
+    paid: f32,
+    weight: f32,
+    /// How many groups are found in the name, and the last of them.
+    named: u16,
+    named_by: u16,
+}
+
+/// The work space of a query: a sum for each slot, and the slots that are in use.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    sums: Vec<Sum>,
+    touched: Vec<u32>,
+}
+
+impl Scratch {
+    fn clear(&mut self) {
+        for slot in self.touched.drain(..) {
+            self.sums[slot as usize] = Sum::default();
+        }
+    }
 }
 
 impl Bm25Index {
@@ -34,27 +59,14 @@ impl Bm25Index {
     }
 
     fn rank(&self, query: &Query, limit: usize) -> Vec<Scored> {
-        let tools = self.catalog.len();
-        let mut sums = Sums {
-            scores: vec![0.0; tools],
-            covered: vec![0.0; tools],
-            best: Vec::new(),
-        };
-        for group in &query.groups {
-            self.pay(group, &mut sums);
+        let mut scratch = self.scratch();
+        scratch.sums.resize(self.slots_len(), Sum::default());
+        for (number, group) in (1u16..).zip(&query.groups) {
+            self.pay(number, group, &mut scratch);
         }
-        let power = self.parts.options.coverage_power;
-        let mut top = Top::new(limit.min(tools));
-        for (tool, score) in (0u32..).zip(&sums.scores) {
-            if *score <= 0.0 {
-                continue;
-            }
-            let share = sums.covered[tool as usize] / query.mass.max(f32::MIN_POSITIVE);
-            // A tool that matches nothing that counts keeps a trace of its score.
-            let score = score * share.clamp(1.0e-3, 1.0).powf(power);
-            top.offer(Scored { score, tool });
-        }
-        let mut ranked = top.into_sorted();
+        let mut ranked = self.select(query, limit, &scratch);
+        scratch.clear();
+        self.keep(scratch);
         let floor = ranked
             .first()
             .map_or(0.0, |best| best.score * self.parts.options.cut);
@@ -62,39 +74,77 @@ impl Bm25Index {
         ranked
     }
 
-    /// Adds what one group is worth to every tool that has one of its alternatives.
-    fn pay(&self, group: &Group, sums: &mut Sums) {
-        if let [only] = group.alternatives[..] {
-            let worth = only.weight * self.rarity(only.term);
-            for (tool, impact) in self.postings(only.term) {
-                sums.scores[tool as usize] += worth * impact;
-                sums.covered[tool as usize] += group.mass * only.weight;
+    /// Adds what one group is worth to every tool that has one of its alternatives: what the best one
+    /// pays.
+    fn pay(&self, number: u16, group: &Group, scratch: &mut Scratch) {
+        let Scratch { sums, touched } = scratch;
+        for (at, (segment, begin)) in self.segments().into_iter().enumerate() {
+            for one in &group.alternatives {
+                let Some(term) = Self::number(one.term, at) else {
+                    continue;
+                };
+                let worth = one.weight * self.rarity(one.term);
+                let covered = group.mass * one.weight;
+                let says_name = one.weight >= SAID && !group.is_pair;
+                for posting in segment.postings(term) {
+                    let slot = begin + posting.tool as usize;
+                    let sum = &mut sums[slot];
+                    let score = worth * posting.impact;
+                    if sum.group == 0 {
+                        touched.push(as_u32(slot));
+                    }
+                    if sum.group != number {
+                        sum.group = number;
+                        sum.score += score;
+                        sum.covered += covered;
+                        (sum.paid, sum.weight) = (score, one.weight);
+                    } else if score > sum.paid {
+                        sum.score += score - sum.paid;
+                        sum.covered += covered - group.mass * sum.weight;
+                        (sum.paid, sum.weight) = (score, one.weight);
+                    }
+                    if says_name && posting.in_name && sum.named_by != number {
+                        sum.named_by = number;
+                        sum.named += 1;
+                    }
+                }
             }
-            return;
         }
-        sums.best.clear();
-        for one in &group.alternatives {
-            let worth = one.weight * self.rarity(one.term);
-            let paid = self.postings(one.term);
-            sums.best
-                .extend(paid.map(|(tool, impact)| (tool, worth * impact, one.weight)));
+    }
+
+    /// The best tools. A tool is looked at closely only when its sum could still be among them.
+    fn select(&self, query: &Query, limit: usize, scratch: &Scratch) -> Vec<Scored> {
+        let options = &self.parts.options;
+        let most = 1.0 + options.name_share;
+        let mass = query.mass.max(f32::MIN_POSITIVE);
+        let [(large, _), (small, size)] = self.segments();
+        let mut top = Top::new(limit.min(self.catalog.len()));
+        for slot in &scratch.touched {
+            let sum = &scratch.sums[*slot as usize];
+            if sum.score <= 0.0 || sum.score * most < top.floor() {
+                continue;
+            }
+            let Some(place) = self.place(*slot) else {
+                continue;
+            };
+            let slot = *slot as usize;
+            let words = match slot.checked_sub(size) {
+                None => large.name_words[slot],
+                Some(at) => small.name_words[at],
+            };
+            // A tool that matches nothing that counts keeps a trace of its score.
+            let share = (sum.covered / mass).clamp(1.0e-3, 1.0);
+            let said = (f32::from(sum.named) / f32::from(words)).min(1.0);
+            let score =
+                sum.score * share.powf(options.coverage_power) * (1.0 + options.name_share * said);
+            top.offer(Scored { score, place });
         }
-        let by_tool = |a: &(u32, f32, f32), b: &(u32, f32, f32)| {
-            a.0.cmp(&b.0)
-                .then_with(|| b.1.total_cmp(&a.1))
-                .then_with(|| b.2.total_cmp(&a.2))
-        };
-        sums.best.sort_unstable_by(by_tool);
-        sums.best.dedup_by_key(|paid| paid.0);
-        for (tool, score, weight) in &sums.best {
-            sums.scores[*tool as usize] += score;
-            sums.covered[*tool as usize] += group.mass * weight;
-        }
+        top.into_sorted()
     }
 
     fn hits(&self, query: &Query, ranked: &[Scored], explain: bool) -> Vec<Hit> {
         let hit = |scored: &Scored| {
-            let position = scored.tool as usize;
+            let position = scored.place as usize;
             let id = self.catalog.entries()[position].id.clone();
             let mut hit = Hit::new(position, id, scored.score);
             if explain {
@@ -107,26 +157,20 @@ impl Bm25Index {
 
     /// Which words were found where. All pieces together weigh as much as the hit scores.
     fn evidence(&self, query: &Query, scored: &Scored) -> Vec<Evidence> {
-        let impact = |term: u32| {
-            let mut postings = self.postings(term);
-            postings
-                .find(|(tool, _)| *tool == scored.tool)
-                .map(|(_, impact)| impact)
-        };
+        let place = scored.place;
         let mut evidence = Vec::new();
         for group in &query.groups {
-            let worth = |term: u32, weight: f32| Some(weight * self.rarity(term) * impact(term)?);
-            let paid = group
-                .alternatives
-                .iter()
-                .filter_map(|one| Some((one.term, worth(one.term, one.weight)?)));
+            let paid = group.alternatives.iter().filter_map(|one| {
+                let impact = self.impact(place, one.term)?;
+                Some((one.term, one.weight * self.rarity(one.term) * impact))
+            });
             let Some((term, worth)) = paid.max_by(|a, b| a.1.total_cmp(&b.1)) else {
                 continue;
             };
-            let word = self.vocabulary.term(term);
-            let fields = self.fields(scored.tool as usize, term);
+            let word = self.text(term);
+            let shares = self.shares(place, term);
             evidence.extend(
-                fields
+                shares
                     .into_iter()
                     .map(|(field, share)| Evidence::new(field.label(), word, worth * share)),
             );
@@ -140,5 +184,19 @@ impl Bm25Index {
         evidence.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         evidence.truncate(MAX_EVIDENCE);
         evidence
+    }
+
+    /// The fields of a tool that have a term, each with its share of the impact.
+    fn shares(&self, place: u32, term: Term) -> Vec<(Field, f32)> {
+        let weights = &self.parts.options.weights;
+        let raw: Vec<(Field, f32)> = self
+            .fields(place, term)
+            .map(|(field, count)| (field, weights.of(field) * f32::from(count)))
+            .collect();
+        let sum: f32 = raw.iter().map(|(_, weight)| weight).sum();
+        let share = |weight: f32| if sum > 0.0 { weight / sum } else { 0.0 };
+        raw.into_iter()
+            .map(|(field, weight)| (field, share(weight)))
+            .collect()
     }
 }

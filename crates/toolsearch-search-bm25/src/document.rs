@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 use toolsearch_catalog::ToolDescriptor;
 
+use crate::options::Options;
 use crate::words::{Kind, Shape, Words};
 
 /// Where a word stands.
@@ -18,10 +19,11 @@ pub(crate) enum Field {
     Tail,
     ParameterName,
     ParameterText,
+    OwnerText,
 }
 
 impl Field {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Name,
         Self::Title,
         Self::Owner,
@@ -29,6 +31,7 @@ impl Field {
         Self::Tail,
         Self::ParameterName,
         Self::ParameterText,
+        Self::OwnerText,
     ];
 
     /// The word that stands in evidence.
@@ -40,6 +43,7 @@ impl Field {
             Self::Description | Self::Tail => "description",
             Self::ParameterName => "parameter",
             Self::ParameterText => "parameter_text",
+            Self::OwnerText => "owner_description",
         }
     }
 }
@@ -59,6 +63,10 @@ const MAX_END_BYTES: usize = 16 * 1024;
 const MAX_TAIL_WORDS: usize = 2_000;
 /// Words that are kept of each other field.
 const MAX_FIELD_WORDS: usize = 600;
+/// Words of a name whose neighbours are kept.
+const MAX_NAME_PAIRS: usize = 24;
+/// Words of an owner's description that are kept.
+const MAX_OWNER_WORDS: usize = 60;
 /// Bounds of the walk through a schema.
 const MAX_SCHEMA_DEPTH: usize = 6;
 const MAX_SCHEMA_NODES: usize = 600;
@@ -99,19 +107,17 @@ impl Terms {
 /// Reads tools into bags.
 #[derive(Debug)]
 pub(crate) struct Reader<'a> {
-    pub(crate) words: &'a Words,
-    pub(crate) join_names: bool,
-    pub(crate) description_words: usize,
+    words: &'a Words,
+    options: &'a Options,
     pub(crate) terms: Terms,
     bag: Vec<(u32, Field)>,
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(words: &'a Words, join_names: bool, description_words: usize) -> Self {
+    pub(crate) fn new(words: &'a Words, options: &'a Options) -> Self {
         Self {
             words,
-            join_names,
-            description_words,
+            options,
             terms: Terms::default(),
             bag: Vec::new(),
         }
@@ -125,6 +131,10 @@ impl<'a> Reader<'a> {
             self.title(title);
         }
         self.add(&tool.owner, Kind::Name, Field::Owner, MAX_FIELD_WORDS);
+        if let Some(text) = &tool.owner_description {
+            let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
+            self.add(text, Kind::Prose, Field::OwnerText, MAX_OWNER_WORDS);
+        }
         self.description(&tool.description);
         self.parameters(&tool.input_schema);
         self.bag.sort_unstable();
@@ -156,7 +166,10 @@ impl<'a> Reader<'a> {
 
     fn name(&mut self, name: &str) {
         self.add(name, Kind::Name, Field::Name, MAX_FIELD_WORDS);
-        if !self.join_names {
+        if self.options.name_pairs > 0.0 {
+            self.name_pairs(name);
+        }
+        if !self.options.words.join_names {
             return;
         }
         let mut joined = String::new();
@@ -174,6 +187,25 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Neighbouring words of a name as one term, `pull request`. No word holds a space, so that only a
+    /// query with the same neighbours finds it.
+    fn name_pairs(&mut self, name: &str) {
+        let Self {
+            words, terms, bag, ..
+        } = self;
+        let mut before: Option<String> = None;
+        let mut read = 0;
+        words.read(name, Kind::Name, |word| {
+            let term = words.term(word.text);
+            if let Some(before) = before.take() {
+                bag.push((terms.number(&format!("{before} {term}")), Field::Name));
+            }
+            before = Some(term);
+            read += 1;
+            read < MAX_NAME_PAIRS
+        });
+    }
+
     /// Only what the name does not say already, so that a tool is not paid twice.
     fn title(&mut self, title: &str) {
         let named: HashSet<u32> = self.bag.iter().map(|(term, _)| *term).collect();
@@ -189,7 +221,7 @@ impl<'a> Reader<'a> {
         let head = &text[..text.floor_char_boundary(MAX_HEAD_BYTES)];
         let rest = text.len() - head.len();
         let end = &text[text.ceil_char_boundary(text.len() - rest.min(MAX_END_BYTES))..];
-        let full = self.description_words;
+        let full = self.options.description_words;
         let Self {
             words, terms, bag, ..
         } = self;

@@ -1,69 +1,128 @@
 //! Whether an answer would only fill a list. Not here: the order of an answer.
 
 use crate::document::Field;
-use crate::index::Bm25Index;
+use crate::index::{Bm25Index, Term};
 use crate::options::Gate;
 use crate::query::{Group, Origin, Query};
 use crate::top::Scored;
 
 /// The best tools that are asked whether one of them is meant.
 const ASKED: usize = 3;
+/// A guess at least so sure counts as a word that was said.
+const SURE: f32 = 0.7;
+/// Alternatives of less weight are hints and not what was said.
+const SAID: f32 = 0.5;
 
 /// Whether what matches is too little to be what was meant.
 pub(crate) fn refuses(index: &Bm25Index, query: &Query, ranked: &[Scored]) -> bool {
     let Some(gate) = index.parts.options.gate else {
         return false;
     };
-    let counted = || query.groups.iter().filter(|group| counts(group));
-    let sure = counted().all(|group| matches!(group.origin, Origin::Known | Origin::Foreign));
-    if sure || counted().count() > gate.longest {
+    let counted: Vec<&Group> = query
+        .groups
+        .iter()
+        .filter(|group| group.mass > 0.0)
+        .collect();
+    let sure = |group: &&Group| matches!(group.origin, Origin::Known | Origin::Foreign);
+    if counted.iter().all(sure) || counted.len() > gate.longest || query.is_foreign {
         return false;
     }
-    let asked: f32 = counted().map(|group| expected(index, group)).sum();
+    if gate.questions_pass && query.is_question {
+        return false;
+    }
     let mut best = ranked.iter().take(ASKED);
-    !best.any(|scored| is_meant(index, query, scored.tool as usize, asked, gate))
+    !best.any(|scored| is_meant(index, &counted, scored.place, gate))
 }
 
-fn is_meant(index: &Bm25Index, query: &Query, tool: usize, asked: f32, gate: Gate) -> bool {
-    let mut covered = 0.0;
-    let mut words = 0;
-    for group in query.groups.iter().filter(|group| counts(group)) {
-        let found = group.alternatives.iter().find_map(|one| {
-            let fields = index.fields(tool, one.term);
-            (!fields.is_empty()).then_some((one, fields))
-        });
-        let Some((one, fields)) = found else {
+fn is_meant(index: &Bm25Index, groups: &[&Group], place: u32, gate: Gate) -> bool {
+    let one_tool = index.rarity_of(1);
+    let (mut covered, mut asked, mut words, mut owner) = (0.0, 0.0, 0, 0.0);
+    for group in groups {
+        let sure = confidence(group);
+        let expected = sure * group.mass + (1.0 - sure) * index.rarity_of(0);
+        asked += expected;
+        let Some(found) = Found::of(index, group, place) else {
             continue;
         };
-        let stands_in = |wanted: &[Field]| fields.iter().any(|(field, _)| wanted.contains(field));
-        let share = if stands_in(&[Field::Name, Field::Title, Field::Owner]) {
+        let share = if found.has(&[Field::Name, Field::Title, Field::Owner]) {
             1.0
-        } else if stands_in(&[Field::Description, Field::Tail]) {
+        } else if found.has(&[Field::Description, Field::Tail]) {
             gate.description
         } else {
             gate.parameters
         };
-        covered += expected(index, group) * one.weight * share;
-        if group.origin != Origin::Guessed && one.weight >= 0.5 {
-            words += 1;
-            let rare = index.rarity(one.term) >= gate.owner * index.rarity_of(1);
-            if words >= gate.words || (rare && stands_in(&[Field::Owner])) {
-                return true;
-            }
+        let weight = match group.origin {
+            Origin::Guessed | Origin::Like => 1.0,
+            _ => found.weight.min(1.0),
+        };
+        covered += expected * weight * share * sure;
+        if sure >= SURE && found.weight >= SAID {
+            let rarity = index.rarity(found.term);
+            words += usize::from(rarity >= gate.telling * one_tool);
+        }
+        if found.weight >= SAID && found.has(&[Field::Owner]) {
+            owner += index.rarity(found.term);
         }
     }
-    covered >= gate.coverage * asked
+    let enough = gate.coverage[groups.len().saturating_sub(1).clamp(1, 3) - 1];
+    covered >= enough * asked
+        || words >= gate.words
+        || (owner >= gate.owner * one_tool
+            && owner >= gate.owner_share * name_of_owner(index, place))
 }
 
-/// Values of arguments and helpers of the order say nothing about what is meant.
-fn counts(group: &Group) -> bool {
-    group.mass > 0.0
+/// The alternative of a group that a tool has.
+struct Found {
+    term: Term,
+    weight: f32,
+    fields: Vec<Field>,
 }
 
-/// A guess is as rare as the word that it was made for.
-fn expected(index: &Bm25Index, group: &Group) -> f32 {
-    match group.origin {
-        Origin::Like | Origin::Guessed | Origin::Unknown => index.rarity_of(0),
-        Origin::Known | Origin::Foreign => group.mass,
+impl Found {
+    fn of(index: &Bm25Index, group: &Group, place: u32) -> Option<Self> {
+        let mut best: Option<Self> = None;
+        for one in &group.alternatives {
+            if best.as_ref().is_some_and(|best| best.weight >= one.weight) {
+                continue;
+            }
+            let fields: Vec<Field> = index
+                .fields(place, one.term)
+                .map(|(field, _)| field)
+                .collect();
+            if !fields.is_empty() {
+                best = Some(Self {
+                    term: one.term,
+                    weight: one.weight,
+                    fields,
+                });
+            }
+        }
+        best
+    }
+
+    fn has(&self, wanted: &[Field]) -> bool {
+        self.fields.iter().any(|field| wanted.contains(field))
+    }
+}
+
+/// The rarity of all words of an owner's name.
+fn name_of_owner(index: &Bm25Index, place: u32) -> f32 {
+    index
+        .terms_in(place, Field::Owner)
+        .map(|term| index.rarity(term))
+        .sum()
+}
+
+/// How sure it is that the alternatives are what was said. One wrong letter in a short word makes
+/// another word, in a long one it hardly does.
+fn confidence(group: &Group) -> f32 {
+    match (group.origin, group.letters) {
+        (Origin::Known | Origin::Foreign, _) => 1.0,
+        (Origin::Like, _) => 0.65,
+        (Origin::Unknown, _) => 0.0,
+        (Origin::Guessed, ..=4) => 0.25,
+        (Origin::Guessed, 5) => 0.5,
+        (Origin::Guessed, 6) => 0.75,
+        (Origin::Guessed, _) => 0.9,
     }
 }

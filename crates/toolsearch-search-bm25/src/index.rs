@@ -1,19 +1,31 @@
-//! The index of one catalog and how it is made. Not here: how a tool becomes a bag of words, and how
-//! a query is answered.
+//! The index of one catalog: a large segment, a small one with what changed since, and what both know
+//! together. Not here: how a tool becomes a bag of words, and how a query is answered.
 
+use std::cmp::Ordering;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use toolsearch_catalog::Catalog;
 
-use crate::document::{Entry, Field, Reader};
+use crate::answer::Scratch;
+use crate::document::{Field, Reader};
 use crate::options::Options;
+use crate::segment::{Averages, Gathered, Known, Segment, Totals};
 use crate::synonyms::Synonyms;
-use crate::vocabulary::{Vocabulary, as_u32};
+use crate::vocabulary::as_u32;
 use crate::words::Words;
 
 /// Catalogs of fewer tools are treated as if they had so many.
 const SMALL_CATALOG: usize = 100;
+/// Changed tools are kept apart up to this number, or up to this share of all tools.
+const MAX_CHANGED: usize = 64;
+const CHANGED_SHARE: usize = 16;
+/// Work spaces of past queries that are kept for later ones.
+const MAX_SCRATCHES: usize = 8;
+/// A tool of a segment that the catalog does not have any more.
+const GONE: u32 = u32::MAX;
+/// A segment that does not have a term.
+const NONE: u32 = u32::MAX;
 
 /// What is the same for all indexes of one ranker.
 #[derive(Debug)]
@@ -33,121 +45,239 @@ impl Parts {
             synonyms,
         }
     }
+
+    fn reader(&self) -> Reader<'_> {
+        Reader::new(&self.words, &self.options)
+    }
 }
 
-/// A catalog in searchable form. Immutable; tools are known by their place in the catalog.
+/// A term of an index, by its number in each segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Term {
+    numbers: [u32; 2],
+}
+
+/// A catalog in searchable form. Immutable.
 ///
-/// Postings are two flat arrays, one term after the other, tools ascending; the terms are one sorted
-/// string. The bags of the tools stay beside them: they explain hits, and the next index takes over
-/// those of tools that did not change.
+/// Most tools stand in a large segment that later indexes share; tools that changed since it was made
+/// stand in a small one. What a term weighs is worked out over both, so that answers are those of an
+/// index made afresh, to the last bit. When too much has changed, both become one again.
 pub struct Bm25Index {
     pub(crate) catalog: Catalog,
     pub(crate) parts: Arc<Parts>,
-    pub(crate) vocabulary: Vocabulary,
-    /// Where the list of each term begins in `tools` and `impacts`; one more than there are terms.
-    starts: Vec<u32>,
-    tools: Vec<u32>,
-    impacts: Vec<f32>,
-    bags: Bags,
-}
-
-/// The bags of all tools, one after the other.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Bags {
-    entries: Vec<Entry>,
-    ends: Vec<u32>,
-}
-
-impl Bags {
-    fn of(&self, tool: usize) -> &[Entry] {
-        let start = if tool == 0 { 0 } else { self.ends[tool - 1] };
-        &self.entries[start as usize..self.ends[tool] as usize]
-    }
-
-    fn close(&mut self) {
-        self.ends.push(as_u32(self.entries.len()));
-    }
+    segments: [Arc<Segment>; 2],
+    averages: Averages,
+    /// The place in the catalog of each tool of the first and then of the second segment.
+    places: Vec<u32>,
+    /// For each place in the catalog, where its tool stands among those of the segments.
+    slots: Vec<u32>,
+    /// How many tools with a term of the first segment are gone; empty when none is.
+    gone: Vec<u32>,
+    scratches: Mutex<Vec<Scratch>>,
 }
 
 impl fmt::Debug for Bm25Index {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [large, small] = &self.segments;
         f.debug_struct("Bm25Index")
             .field("tools", &self.catalog.len())
-            .field("terms", &self.vocabulary.len())
-            .field("postings", &self.tools.len())
+            .field("terms", &large.vocabulary.len())
+            .field("postings", &(large.postings_len() + small.postings_len()))
+            .field("changed", &small.tools.len())
             .finish_non_exhaustive()
     }
 }
 
 impl Bm25Index {
-    /// Indexes a catalog. Bags of tools that `previous` has unchanged are taken from it; the result is
-    /// the same as without it.
+    /// Indexes a catalog. What `previous` knows of unchanged tools is taken from it; the answers are the
+    /// same as without it.
     pub(crate) fn build(parts: &Arc<Parts>, catalog: &Catalog, previous: Option<&Self>) -> Self {
         let previous = previous.filter(|index| index.parts.options == parts.options);
-        let options = &parts.options;
-        let mut reader = Reader::new(
-            &parts.words,
-            options.words.join_names,
-            options.description_words,
-        );
-        let mut bags = read_all(&mut reader, catalog, previous);
-        let vocabulary = number_by_order(&reader.terms.list, &mut bags);
-        let mut index = Self {
+        let Some(previous) = previous else {
+            return Self::afresh(parts, catalog, None, &vec![GONE; catalog.len()]);
+        };
+        let slots = previous.slots_of(catalog);
+        previous
+            .changed(catalog, &slots)
+            .unwrap_or_else(|| Self::afresh(parts, catalog, Some(previous), &slots))
+    }
+
+    /// One large segment of everything.
+    fn afresh(
+        parts: &Arc<Parts>,
+        catalog: &Catalog,
+        previous: Option<&Self>,
+        slots: &[u32],
+    ) -> Self {
+        let known = |slot: u32| previous.filter(|_| slot != GONE).map(|old| old.known(slot));
+        let tools = catalog.entries().iter().zip(slots);
+        let tools = tools.map(|(tool, slot)| (tool, known(*slot)));
+        let gathered = Gathered::read(parts.reader(), tools);
+        let averages = Averages::of(&gathered.totals);
+        let large = Segment::post(gathered, &averages, &parts.options);
+        let nothing = Gathered::read(parts.reader(), std::iter::empty());
+        let small = Segment::post(nothing, &averages, &parts.options);
+        Self {
             catalog: catalog.clone(),
             parts: Arc::clone(parts),
-            vocabulary,
-            starts: Vec::new(),
-            tools: Vec::new(),
-            impacts: Vec::new(),
-            bags,
+            segments: [Arc::new(large), Arc::new(small)],
+            averages,
+            places: (0..as_u32(catalog.len())).collect(),
+            slots: (0..as_u32(catalog.len())).collect(),
+            gone: Vec::new(),
+            scratches: Mutex::default(),
+        }
+    }
+
+    /// The large segment as it is, and a small one of everything that it does not have; `None` when that
+    /// is too much or the average lengths moved.
+    fn changed(&self, catalog: &Catalog, slots: &[u32]) -> Option<Self> {
+        let large = &self.segments[0];
+        let size = large.tools.len();
+        let most = MAX_CHANGED.max(size / CHANGED_SHARE);
+        let kept = slots.iter().filter(|slot| (**slot as usize) < size).count();
+        if catalog.len() - kept > most || size - kept > most {
+            return None;
+        }
+        let fresh = catalog.entries().iter().zip(slots);
+        let fresh = fresh.filter(|(_, slot)| **slot as usize >= size);
+        let fresh = fresh.map(|(tool, slot)| (tool, (*slot != GONE).then(|| self.known(*slot))));
+        let gathered = Gathered::read(self.parts.reader(), fresh);
+        let mut places = vec![GONE; size];
+        let mut new_slots = Vec::with_capacity(catalog.len());
+        for (place, slot) in (0u32..).zip(slots) {
+            if (*slot as usize) < size {
+                places[*slot as usize] = place;
+                new_slots.push(*slot);
+            } else {
+                new_slots.push(as_u32(places.len()));
+                places.push(place);
+            }
+        }
+        let mut totals = large.totals;
+        let gone = gone(large, &places[..size], &mut totals);
+        totals.join(&gathered.totals);
+        if Averages::of(&totals) != self.averages {
+            return None;
+        }
+        let small = Segment::post(gathered, &self.averages, &self.parts.options);
+        Some(Self {
+            catalog: catalog.clone(),
+            parts: Arc::clone(&self.parts),
+            segments: [Arc::clone(large), Arc::new(small)],
+            averages: self.averages,
+            places,
+            slots: new_slots,
+            gone,
+            scratches: Mutex::default(),
+        })
+    }
+
+    /// For each tool of a newer catalog where it stands here unchanged, or [`GONE`].
+    fn slots_of(&self, catalog: &Catalog) -> Vec<u32> {
+        let old = self.catalog.entries();
+        let mut at = 0;
+        let slot = |(place, tool): (usize, &Arc<toolsearch_catalog::ToolDescriptor>)| {
+            while let Some(other) = old.get(at) {
+                if Arc::ptr_eq(other, tool) {
+                    return self.slots[at];
+                }
+                match other.id.cmp(&tool.id) {
+                    Ordering::Less => at += 1,
+                    Ordering::Greater => return GONE,
+                    Ordering::Equal => {
+                        let same = self.catalog.hash(at) == catalog.hash(place);
+                        return if same { self.slots[at] } else { GONE };
+                    }
+                }
+            }
+            GONE
         };
-        index.post();
-        index
+        catalog.entries().iter().enumerate().map(slot).collect()
     }
 
-    /// Fills the postings from the bags.
-    fn post(&mut self) {
-        let mut starts = vec![0; self.vocabulary.len() + 1];
-        for tool in 0..self.catalog.len() {
-            for same in self.bags.of(tool).chunk_by(|a, b| a.term == b.term) {
-                starts[same[0].term as usize + 1] += 1;
-            }
-        }
-        for at in 1..starts.len() {
-            starts[at] += starts[at - 1];
-        }
-        let postings = starts.last().copied().unwrap_or(0) as usize;
-        let (mut tools, mut impacts) = (vec![0; postings], vec![0.0; postings]);
-        let mut next = starts.clone();
-        let lengths = Lengths::of(&self.bags, self.catalog.len());
-        for tool in 0..self.catalog.len() {
-            let bag = self.bags.of(tool);
-            let norms = lengths.norms(bag, &self.parts.options);
-            for same in bag.chunk_by(|a, b| a.term == b.term) {
-                let raw: f32 = same.iter().map(|entry| norms.weigh(entry)).sum();
-                let slot = &mut next[same[0].term as usize];
-                tools[*slot as usize] = as_u32(tool);
-                impacts[*slot as usize] = raw / (raw + self.parts.options.saturation);
-                *slot += 1;
-            }
-        }
-        (self.starts, self.tools, self.impacts) = (starts, tools, impacts);
+    fn known(&self, slot: u32) -> Known<'_> {
+        let (segment, at) = self.locate(slot);
+        (&self.segments[segment], at)
     }
 
-    /// The tools that have a term, ascending, and how much each is about it.
-    pub(crate) fn postings(&self, term: u32) -> impl Iterator<Item = (u32, f32)> + '_ {
-        let range = self.starts[term as usize] as usize..self.starts[term as usize + 1] as usize;
-        let impacts = self.impacts[range.clone()].iter().copied();
-        self.tools[range].iter().copied().zip(impacts)
+    /// The segment of a slot and the place in it.
+    fn locate(&self, slot: u32) -> (usize, usize) {
+        let size = self.segments[0].tools.len();
+        match (slot as usize).checked_sub(size) {
+            None => (0, slot as usize),
+            Some(at) => (1, at),
+        }
+    }
+
+    /// The segments and the slot at which each begins.
+    pub(crate) fn segments(&self) -> [(&Segment, usize); 2] {
+        let [large, small] = &self.segments;
+        [(large, 0), (small, large.tools.len())]
+    }
+
+    /// The place in the catalog of a slot; `None` when the tool is gone.
+    pub(crate) fn place(&self, slot: u32) -> Option<u32> {
+        Some(self.places[slot as usize]).filter(|place| *place != GONE)
+    }
+
+    pub(crate) fn slots_len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// A term that some tool of the catalog has.
+    pub(crate) fn find(&self, text: &str) -> Option<Term> {
+        let numbers = self
+            .segments
+            .each_ref()
+            .map(|segment| segment.vocabulary.find(text).unwrap_or(NONE));
+        Some(Term { numbers }).filter(|term| self.frequency(*term) > 0)
+    }
+
+    /// All terms that begin with `c`, sorted.
+    pub(crate) fn beginning_with(&self, c: char) -> Vec<Term> {
+        let [large, small] = &self.segments;
+        let of_large = large.vocabulary.beginning_with(c).map(|number| Term {
+            numbers: [
+                number,
+                small
+                    .vocabulary
+                    .find(large.vocabulary.term(number))
+                    .unwrap_or(NONE),
+            ],
+        });
+        let of_small = small.vocabulary.beginning_with(c).map(|number| Term {
+            numbers: [NONE, number],
+        });
+        let is_new = |term: &Term| large.vocabulary.find(self.text(*term)).is_none();
+        let mut terms: Vec<Term> = of_large.chain(of_small.filter(is_new)).collect();
+        terms.retain(|term| self.frequency(*term) > 0);
+        terms
+    }
+
+    pub(crate) fn text(&self, term: Term) -> &str {
+        let [large, small] = &self.segments;
+        match term.numbers {
+            [NONE, number] => small.vocabulary.term(number),
+            [number, _] => large.vocabulary.term(number),
+        }
+    }
+
+    /// The number of a term in a segment.
+    pub(crate) fn number(term: Term, segment: usize) -> Option<u32> {
+        Some(term.numbers[segment]).filter(|number| *number != NONE)
     }
 
     /// In how many tools a term stands.
-    pub(crate) fn frequency(&self, term: u32) -> u32 {
-        self.starts[term as usize + 1] - self.starts[term as usize]
+    pub(crate) fn frequency(&self, term: Term) -> u32 {
+        let count = |at: usize| Self::number(term, at).map(|n| self.segments[at].frequency(n));
+        let gone = Self::number(term, 0).and_then(|number| self.gone.get(number as usize));
+        let all = count(0).unwrap_or(0) + count(1).unwrap_or(0);
+        all - gone.copied().unwrap_or(0)
     }
 
     /// How telling a term is.
-    pub(crate) fn rarity(&self, term: u32) -> f32 {
+    pub(crate) fn rarity(&self, term: Term) -> f32 {
         self.rarity_of(self.frequency(term))
     }
 
@@ -163,130 +293,81 @@ impl Bm25Index {
         (1.0 + (all - some + 0.5) / (some + 0.5)).ln()
     }
 
-    /// The fields of a tool that have a term, each with its share of the impact.
-    pub(crate) fn fields(&self, tool: usize, term: u32) -> Vec<(Field, f32)> {
-        let bag = self.bags.of(tool);
-        let start = bag.partition_point(|entry| entry.term < term);
-        let same = bag[start..].iter().take_while(|entry| entry.term == term);
-        let weights = &self.parts.options.weights;
-        let raw: Vec<(Field, f32)> = same
-            .map(|entry| {
-                (
-                    entry.field,
-                    weights.of(entry.field) * f32::from(entry.count),
-                )
-            })
-            .collect();
-        let sum: f32 = raw.iter().map(|(_, weight)| weight).sum();
-        raw.into_iter()
-            .map(|(field, weight)| (field, if sum > 0.0 { weight / sum } else { 0.0 }))
-            .collect()
+    /// How much the tool at a place of the catalog is about a term.
+    pub(crate) fn impact(&self, place: u32, term: Term) -> Option<f32> {
+        let (segment, at) = self.locate(self.slots[place as usize]);
+        self.segments[segment].impact(at, Self::number(term, segment)?)
     }
-}
 
-/// Reads the bags in catalog order, or takes them over, with terms numbered as they come.
-fn read_all(reader: &mut Reader<'_>, catalog: &Catalog, previous: Option<&Bm25Index>) -> Bags {
-    let mut bags = Bags::default();
-    let mut renumbered: Vec<Option<u32>> =
-        vec![None; previous.map_or(0, |old| old.vocabulary.len())];
-    let mut at_old = 0;
-    for tool in catalog.entries() {
-        let unchanged = previous.filter(|old| {
-            let tools = old.catalog.entries();
-            while tools.get(at_old).is_some_and(|other| other.id < tool.id) {
-                at_old += 1;
-            }
-            tools
-                .get(at_old)
-                .is_some_and(|other| Arc::ptr_eq(other, tool) || other == tool)
-        });
-        if let Some(old) = unchanged {
-            for entry in old.bags.of(at_old) {
-                let number = renumbered[entry.term as usize]
-                    .get_or_insert_with(|| reader.terms.number(old.vocabulary.term(entry.term)));
-                bags.entries.push(Entry {
-                    term: *number,
-                    ..*entry
-                });
-            }
-        } else {
-            reader.read(tool, &mut bags.entries);
+    /// The fields in which the tool at a place of the catalog has a term, each with how often.
+    pub(crate) fn fields(&self, place: u32, term: Term) -> impl Iterator<Item = (Field, u16)> + '_ {
+        let (segment, at) = self.locate(self.slots[place as usize]);
+        let bag = self.segments[segment].bag(at);
+        let number = Self::number(term, segment).unwrap_or(NONE);
+        let start = bag.partition_point(|entry| entry.term < number);
+        let same = bag[start..].iter();
+        same.take_while(move |entry| entry.term == number)
+            .map(|entry| (entry.field, entry.count))
+    }
+
+    /// The terms that the tool at a place of the catalog has in a field.
+    pub(crate) fn terms_in(&self, place: u32, field: Field) -> impl Iterator<Item = Term> + '_ {
+        let (segment, at) = self.locate(self.slots[place as usize]);
+        let segment = &self.segments[segment];
+        let bag = segment.bag(at).iter();
+        bag.filter(move |entry| entry.field == field)
+            .filter_map(|entry| self.find(segment.vocabulary.term(entry.term)))
+    }
+
+    /// A work space; one of an earlier query where there is one.
+    pub(crate) fn scratch(&self) -> Scratch {
+        let mut kept = self
+            .scratches
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        kept.pop().unwrap_or_default()
+    }
+
+    /// Takes a clean work space back.
+    pub(crate) fn keep(&self, scratch: Scratch) {
+        let mut kept = self
+            .scratches
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < MAX_SCRATCHES {
+            kept.push(scratch);
         }
-        bags.close();
     }
-    bags
-}
 
-/// Sorts the terms, renumbers the bags by that order and sorts them.
-fn number_by_order(terms: &[Box<str>], bags: &mut Bags) -> Vocabulary {
-    let mut order: Vec<u32> = (0..as_u32(terms.len())).collect();
-    order.sort_unstable_by_key(|number| &terms[*number as usize]);
-    let mut places = vec![0; terms.len()];
-    for (place, number) in (0u32..).zip(&order) {
-        places[*number as usize] = place;
+    /// Tools that stand apart because they changed since the large segment was made.
+    #[must_use]
+    pub fn changed_tools(&self) -> usize {
+        self.segments[1].tools.len()
     }
-    for entry in &mut bags.entries {
-        entry.term = places[entry.term as usize];
-    }
-    let mut start = 0;
-    for end in &bags.ends {
-        bags.entries[start..*end as usize].sort_unstable();
-        start = *end as usize;
-    }
-    bags.entries.shrink_to_fit();
-    Vocabulary::of_sorted(order.iter().map(|number| &*terms[*number as usize]))
-}
 
-/// The average length of each field over the tools that have it.
-#[derive(Debug)]
-struct Lengths {
-    average: [f32; Field::ALL.len()],
-}
-
-/// What one occurrence in each field of one tool counts.
-struct Norms([f32; Field::ALL.len()]);
-
-impl Norms {
-    fn weigh(&self, entry: &Entry) -> f32 {
-        self.0[entry.field as usize] * f32::from(entry.count)
+    /// An estimate of the memory that the index takes beside its catalog.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let segments: usize = self.segments.iter().map(|one| one.heap_bytes()).sum();
+        segments + 4 * (self.places.capacity() + self.slots.capacity() + self.gone.capacity())
     }
 }
 
-fn lengths(bag: &[Entry]) -> [u32; Field::ALL.len()] {
-    let mut lengths = [0; Field::ALL.len()];
-    for entry in bag {
-        lengths[entry.field as usize] += u32::from(entry.count);
-    }
-    lengths
-}
-
-#[expect(clippy::cast_precision_loss, reason = "word counts are small")]
-impl Lengths {
-    fn of(bags: &Bags, tools: usize) -> Self {
-        let mut sums = [0u64; Field::ALL.len()];
-        let mut having = [0u32; Field::ALL.len()];
-        for tool in 0..tools {
-            for (field, length) in lengths(bags.of(tool)).into_iter().enumerate() {
-                sums[field] += u64::from(length);
-                having[field] += u32::from(length > 0);
-            }
+/// Counts the terms of tools that are gone and takes their lengths away.
+fn gone(large: &Segment, places: &[u32], totals: &mut Totals) -> Vec<u32> {
+    let mut gone = Vec::new();
+    for (tool, _) in places
+        .iter()
+        .enumerate()
+        .filter(|(_, place)| **place == GONE)
+    {
+        if gone.is_empty() {
+            gone = vec![0; large.vocabulary.len()];
         }
-        let average = std::array::from_fn(|field| sums[field] as f32 / having[field].max(1) as f32);
-        Self { average }
+        totals.take(&large.lengths(tool));
+        for same in large.bag(tool).chunk_by(|a, b| a.term == b.term) {
+            gone[same[0].term as usize] += 1;
+        }
     }
-
-    fn norms(&self, bag: &[Entry], options: &Options) -> Norms {
-        let lengths = lengths(bag);
-        Norms(std::array::from_fn(|at| {
-            let field = Field::ALL[at];
-            let relative = lengths[at] as f32 / self.average[at].max(1.0);
-            // The tail lists each word once, so its length says nothing.
-            let share = if field == Field::Tail {
-                0.0
-            } else {
-                options.length_norm
-            };
-            options.weights.of(field) / (1.0 - share + share * relative)
-        }))
-    }
+    gone
 }

@@ -5,8 +5,20 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use crate::options::WordOptions;
-use crate::words::{Kind, Shape, Words};
+use crate::words::{Kind, Shape, Words, fold, is_unspaced, lower_into};
 
+/// The built-in tables besides Turkish.
+const BUILT_IN: &[(&str, &str)] = &[
+    ("german", include_str!("data/german.tsv")),
+    ("japanese", include_str!("data/japanese.tsv")),
+    ("chinese", include_str!("data/chinese.tsv")),
+    ("arabic", include_str!("data/arabic.tsv")),
+];
+
+/// The Arabic article is written as a part of its word.
+const ARTICLE: &str = "ال";
+/// Characters of the longest word without spaces around it.
+const MAX_RUN: usize = 8;
 /// Lines of a table that are read.
 const MAX_LINES: usize = 20_000;
 
@@ -16,6 +28,8 @@ const MAX_LINES: usize = 20_000;
 pub struct Lexicon {
     name: String,
     stems: BTreeMap<String, String>,
+    /// Words of scripts that are written without spaces.
+    runs: BTreeMap<String, String>,
 }
 
 /// Why a text is no table.
@@ -41,7 +55,7 @@ impl Lexicon {
     /// [`LexiconError`] names the first line of another form.
     pub fn parse(name: &str, text: &str) -> Result<Self, LexiconError> {
         let words = Words::new(WordOptions::default());
-        let mut stems = BTreeMap::new();
+        let (mut stems, mut runs) = (BTreeMap::new(), BTreeMap::new());
         for (at, line) in text.lines().enumerate() {
             if at >= MAX_LINES {
                 return Err(LexiconError::TooLong);
@@ -52,15 +66,21 @@ impl Lexicon {
             }
             let wrong = || LexiconError::Line { line: at + 1 };
             let (stem, english) = line.split_once('\t').ok_or_else(wrong)?;
-            let stem = folded(&words, stem);
+            let unspaced = stem.chars().any(is_unspaced);
+            let stem = if unspaced {
+                plain(stem)
+            } else {
+                folded(&words, stem)
+            };
             let english = folded(&words, english);
             if stem.is_empty() || english.is_empty() {
                 return Err(wrong());
             }
-            stems.entry(stem).or_insert(english);
+            let table = if unspaced { &mut runs } else { &mut stems };
+            table.entry(stem).or_insert(english);
         }
         let name = name.to_owned();
-        Ok(Self { name, stems })
+        Ok(Self { name, stems, runs })
     }
 
     /// Verbs and nouns of Turkish requests.
@@ -73,14 +93,50 @@ impl Lexicon {
         Arc::clone(&TABLE)
     }
 
+    /// All built-in tables.
+    #[must_use]
+    pub fn built_in() -> Vec<Arc<Self>> {
+        static TABLES: LazyLock<Vec<Arc<Lexicon>>> = LazyLock::new(|| {
+            let rest = BUILT_IN.iter().map(|(name, text)| {
+                let table = Lexicon::parse(name, text);
+                Arc::new(table.expect("because a test reads the built-in tables"))
+            });
+            [Lexicon::turkish()].into_iter().chain(rest).collect()
+        });
+        TABLES.clone()
+    }
+
     /// The name of the table.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
+    /// Gives the English of every word without spaces around it that stands in a text, the longest first
+    /// at each place, until `each` returns false.
+    pub(crate) fn scan(&self, text: &str, mut each: impl FnMut(&str) -> bool) {
+        if self.runs.is_empty() {
+            return;
+        }
+        let text = plain(text);
+        let mut rest = text.as_str();
+        while let Some(first) = rest.chars().next() {
+            let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8());
+            let ends: Vec<usize> = ends.take(MAX_RUN).collect();
+            let mut words = ends.iter().rev().map(|end| &rest[..*end]);
+            let found = words.find_map(|word| Some((word.len(), self.runs.get(word)?)));
+            if let Some((_, english)) = found
+                && !each(english)
+            {
+                return;
+            }
+            rest = &rest[found.map_or(first.len_utf8(), |(length, _)| length)..];
+        }
+    }
+
     /// The English of a folded word, or of two words with a space between.
     pub(crate) fn english(&self, word: &str) -> Option<&str> {
+        let word = word.strip_prefix(ARTICLE).unwrap_or(word);
         if let Some(english) = self.stems.get(word) {
             return Some(english);
         }
@@ -92,6 +148,13 @@ impl Lexicon {
             .map(String::as_str)
             .next()
     }
+}
+
+/// United spellings in lower case, with everything else as it is.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    lower_into(&fold(text), &mut out);
+    out
 }
 
 fn folded(words: &Words, text: &str) -> String {

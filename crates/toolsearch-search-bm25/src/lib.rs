@@ -19,6 +19,7 @@ mod options;
 mod query;
 mod ranker;
 mod repair;
+mod segment;
 mod synonyms;
 mod top;
 mod vocabulary;

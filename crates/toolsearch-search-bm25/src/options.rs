@@ -31,6 +31,11 @@ pub struct Options {
     pub lexicon_weight: f32,
     /// The score is multiplied by the share of the query that a tool matches, raised to this power.
     pub coverage_power: f32,
+    /// What two neighbouring words of the query weigh that are neighbours in a tool's name too; 0 leaves
+    /// such pairs out of the index.
+    pub name_pairs: f32,
+    /// The score of a tool grows by up to this share the more of its name the query says.
+    pub name_share: f32,
     /// When a query is refused although some words match.
     pub gate: Option<Gate>,
     /// Hits below this share of the best score are left out.
@@ -48,13 +53,15 @@ impl Default for Options {
             description_words: 120,
             words: WordOptions::default(),
             repair: Some(Repair::default()),
-            synonym_weight: 0.15,
+            synonym_weight: 0.2,
             unknown_synonym_weight: 0.5,
-            lexicons: vec![Lexicon::turkish()],
+            lexicons: Lexicon::built_in(),
             lexicon_weight: 0.8,
-            coverage_power: 0.2,
+            coverage_power: 0.1,
+            name_pairs: 0.3,
+            name_share: 0.2,
             gate: Some(Gate::default()),
-            cut: 0.25,
+            cut: 0.15,
             query_terms: 64,
         }
     }
@@ -70,6 +77,8 @@ pub struct Weights {
     pub title: f32,
     /// In the owner's name.
     pub owner: f32,
+    /// In what the owner says about itself.
+    pub owner_description: f32,
     /// Among the first words of the description.
     pub description: f32,
     /// Further back in a long description.
@@ -86,6 +95,7 @@ impl Default for Weights {
             name: 3.0,
             title: 3.0,
             owner: 1.5,
+            owner_description: 0.3,
             description: 1.0,
             description_tail: 0.15,
             parameter_name: 0.5,
@@ -146,35 +156,46 @@ impl Default for Repair {
 
 /// When a short query is refused although some words match. It is refused when a word of it is
 /// unknown or guessed and none of the best tools is meant clearly enough: by covering enough of the
-/// query, by the name of its owner, or by several of its words.
+/// query, by the name of its owner, or by several telling words.
 ///
-/// Long queries pass: most of their words tell a story, so an unknown one means little.
+/// Long queries and questions pass: most of their words tell a story, so an unknown one means little.
+/// So do queries that were read with the word table of another language, because a table is small.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Gate {
-    /// Share of the query's rarity that is enough.
-    pub coverage: f32,
+    /// Share of the query's rarity that is enough, for queries of up to two words, of three, of more.
+    pub coverage: [f32; 3],
     /// What a match in a description counts of one in a name, title or owner.
     pub description: f32,
     /// What a match among parameters counts of one in a name, title or owner.
     pub parameters: f32,
-    /// Rarity of an owner's word that is enough, as a share of that of a word which one tool has.
+    /// Rarity of the owner's words in the query that is enough, as a share of that of a word which one
+    /// tool has.
     pub owner: f32,
-    /// Number of matched words that is enough.
+    /// The share of an owner's name that the query has to say for that.
+    pub owner_share: f32,
+    /// Number of telling words that is enough.
     pub words: usize,
+    /// Rarity of a telling word, as a share of that of a word which one tool has.
+    pub telling: f32,
     /// Words of the longest query that is looked at.
     pub longest: usize,
+    /// Whether questions pass.
+    pub questions_pass: bool,
 }
 
 impl Default for Gate {
     fn default() -> Self {
         Self {
-            coverage: 0.45,
+            coverage: [0.48, 0.44, 0.36],
             description: 0.8,
             parameters: 0.5,
-            owner: 0.3,
+            owner: 0.4,
+            owner_share: 0.6,
             words: 2,
-            longest: 3,
+            telling: 0.35,
+            longest: 4,
+            questions_pass: true,
         }
     }
 }
@@ -189,6 +210,7 @@ impl Weights {
             Field::Tail => self.description_tail,
             Field::ParameterName => self.parameter_name,
             Field::ParameterText => self.parameter_text,
+            Field::OwnerText => self.owner_description,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A query as groups of terms: what is looked for, and by which other words it may be found. Not
 //! here: scores.
 
-use crate::index::Bm25Index;
+use crate::index::{Bm25Index, Term};
 use crate::repair::near_terms;
 use crate::words::{Kind, Shape};
 
@@ -19,7 +19,7 @@ const PART_WEIGHT: f32 = 0.5;
 /// A term by which a group is found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Alternative {
-    pub(crate) term: u32,
+    pub(crate) term: Term,
     pub(crate) weight: f32,
 }
 
@@ -46,6 +46,10 @@ pub(crate) struct Group {
     /// How telling it is; 0 where it only helps the order.
     pub(crate) mass: f32,
     pub(crate) origin: Origin,
+    /// Letters of the word.
+    pub(crate) letters: usize,
+    /// Neighbours rather than a word.
+    pub(crate) is_pair: bool,
 }
 
 /// A query as read for one index.
@@ -57,6 +61,10 @@ pub(crate) struct Query {
     pub(crate) mass: f32,
     /// Whether there is a word to search for. A common word is one only where a name has it.
     pub(crate) has_words: bool,
+    /// Whether it was read with the word table of another language.
+    pub(crate) is_foreign: bool,
+    /// Whether it asks rather than orders.
+    pub(crate) is_question: bool,
 }
 
 struct Asked {
@@ -77,6 +85,8 @@ impl Query {
         let mut query = Self::default();
         let only_common = asked.iter().all(|word| word.common);
         let foreign = foreign_words(index, &asked);
+        query.is_foreign = foreign.iter().any(|words| !words.is_empty());
+        query.is_question = text.contains(['?', '？', '؟']);
         let mut part_weight = 1.0;
         for (at, word) in asked.iter().enumerate() {
             if word.shape == Shape::Part {
@@ -96,14 +106,16 @@ impl Query {
             }
             query.expand(index, word);
         }
-        query.close();
+        query.neighbours(index, &asked);
+        query.scan(index, text);
+        query.close(index);
         query.has_words = !only_common || !query.groups.is_empty();
         query
     }
 
     /// Puts the groups in order; of several with the same first term the heaviest stays.
-    fn close(&mut self) {
-        let first = |group: &Group| group.alternatives.first().map(|one| one.term);
+    fn close(&mut self, index: &Bm25Index) {
+        let first = |group: &Group| group.alternatives.first().map(|one| index.text(one.term));
         self.groups.sort_by(|a, b| {
             let by_term = first(a).cmp(&first(b));
             by_term.then_with(|| b.mass.total_cmp(&a.mass))
@@ -115,7 +127,7 @@ impl Query {
 
     /// Adds a word that the index has; false when it has not.
     fn known(&mut self, index: &Bm25Index, word: &Asked, weight: f32, counts: bool) -> bool {
-        let Some(term) = index.vocabulary.find(&word.term) else {
+        let Some(term) = index.find(&word.term) else {
             return false;
         };
         let mut alternatives = vec![Alternative { term, weight }];
@@ -124,16 +136,12 @@ impl Query {
             alternatives.extend(synonyms(index, word, lesser));
         }
         let mass = if counts { index.rarity(term) } else { 0.0 };
-        self.groups.push(Group {
-            alternatives,
-            mass,
-            origin: Origin::Known,
-        });
+        self.push(alternatives, mass, Origin::Known, word);
         true
     }
 
     /// Adds a word that the index does not have, by other words that it has.
-    fn unknown(&mut self, index: &Bm25Index, word: &Asked, foreign: &[u32]) {
+    fn unknown(&mut self, index: &Bm25Index, word: &Asked, foreign: &[Term]) {
         let options = &index.parts.options;
         let mut alternatives: Vec<Alternative> = foreign
             .iter()
@@ -150,9 +158,8 @@ impl Query {
         if alternatives.is_empty()
             && let Some(repair) = options.repair
         {
-            let frequency = |term| index.frequency(term);
             origin = Origin::Guessed;
-            let near = near_terms(&index.vocabulary, frequency, &word.word, &word.term, repair);
+            let near = near_terms(index, &word.word, repair);
             alternatives.extend(near.into_iter().map(|term| Alternative {
                 term,
                 weight: repair.weight,
@@ -166,25 +173,82 @@ impl Query {
         if alternatives.is_empty() {
             origin = Origin::Unknown;
         }
+        self.push(alternatives, mass, origin, word);
+    }
+
+    fn push(&mut self, alternatives: Vec<Alternative>, mass: f32, origin: Origin, word: &Asked) {
         self.groups.push(Group {
             alternatives,
             mass,
             origin,
+            letters: word.word.chars().count(),
+            is_pair: false,
         });
+    }
+
+    /// Adds neighbouring words that are neighbours in a name too.
+    fn neighbours(&mut self, index: &Bm25Index, asked: &[Asked]) {
+        let weight = index.parts.options.name_pairs;
+        if weight <= 0.0 {
+            return;
+        }
+        let mut pair = String::new();
+        for two in asked.windows(2) {
+            pair.clear();
+            pair.extend([two[0].term.as_str(), " ", two[1].term.as_str()]);
+            if let Some(term) = index.find(&pair) {
+                self.groups.push(Group {
+                    alternatives: vec![Alternative { term, weight }],
+                    mass: 0.0,
+                    origin: Origin::Known,
+                    letters: 0,
+                    is_pair: true,
+                });
+            }
+        }
+    }
+
+    /// Adds words of scripts without spaces that a table knows.
+    fn scan(&mut self, index: &Bm25Index, text: &str) {
+        if text.is_ascii() {
+            return;
+        }
+        let options = &index.parts.options;
+        let weight = options.lexicon_weight;
+        let text = &text[..text.floor_char_boundary(MAX_QUERY_BYTES)];
+        let mut left = options.query_terms;
+        for lexicon in &options.lexicons {
+            lexicon.scan(text, |english| {
+                let terms = english.split(' ');
+                let terms = terms.filter_map(|word| index.find(&index.parts.words.term(word)));
+                let alternatives: Vec<Alternative> =
+                    terms.map(|term| Alternative { term, weight }).collect();
+                if let Some(first) = alternatives.first() {
+                    let mass = index.rarity(first.term);
+                    self.is_foreign = true;
+                    self.groups.push(Group {
+                        alternatives,
+                        mass,
+                        origin: Origin::Foreign,
+                        letters: 2,
+                        is_pair: false,
+                    });
+                }
+                left -= 1;
+                left > 0
+            });
+        }
     }
 
     /// Adds what an abbreviation stands for; where the short form is unknown, that is what is asked.
     fn expand(&mut self, index: &Bm25Index, word: &Asked) {
-        let is_known = index.vocabulary.find(&word.term).is_some();
+        let is_known = index.find(&word.term).is_some();
         for long in index.parts.synonyms.expansion(&word.word) {
-            if let Some(term) = index.vocabulary.find(long) {
+            if let Some(term) = index.find(long) {
                 let weight = EXPANSION_WEIGHT;
                 let mass = if is_known { 0.0 } else { index.rarity(term) };
-                self.groups.push(Group {
-                    alternatives: vec![Alternative { term, weight }],
-                    mass,
-                    origin: Origin::Foreign,
-                });
+                let alternatives = vec![Alternative { term, weight }];
+                self.push(alternatives, mass, Origin::Foreign, word);
             }
         }
     }
@@ -200,7 +264,7 @@ fn is_telling(word: &Asked) -> bool {
 /// Whether a word is short for words that the index has.
 fn expands(index: &Bm25Index, word: &Asked) -> bool {
     let mut long = index.parts.synonyms.expansion(&word.word).iter();
-    long.any(|term| index.vocabulary.find(term).is_some())
+    long.any(|term| index.find(term).is_some())
 }
 
 fn synonyms(index: &Bm25Index, word: &Asked, weight: f32) -> impl Iterator<Item = Alternative> {
@@ -211,7 +275,7 @@ fn synonyms(index: &Bm25Index, word: &Asked, weight: f32) -> impl Iterator<Item 
     };
     others
         .iter()
-        .filter_map(|other| index.vocabulary.find(other))
+        .filter_map(|other| index.find(other))
         .map(move |term| Alternative { term, weight })
 }
 
@@ -251,32 +315,36 @@ fn asked(index: &Bm25Index, text: &str) -> Vec<Asked> {
 }
 
 /// For every word the terms that a lexicon gives for it. One such word may be chance in an English
-/// query; the table is believed when it knows two words, or half of them.
-fn foreign_words(index: &Bm25Index, asked: &[Asked]) -> Vec<Vec<u32>> {
+/// query; a table is believed when it knows two words, or half of them. Of several tables the one that
+/// knows most is taken.
+fn foreign_words(index: &Bm25Index, asked: &[Asked]) -> Vec<Vec<Term>> {
     let nothing = || vec![Vec::new(); asked.len()];
-    let is_known = |word: &Asked| index.vocabulary.find(&word.term).is_some();
-    let open: Vec<usize> = (0..asked.len())
-        .filter(|at| asked[*at].shape == Shape::Whole && !asked[*at].common)
+    let is_whole = |word: &Asked| word.shape == Shape::Whole && !word.common;
+    let is_known = |word: &Asked| index.find(&word.term).is_some();
+    let whole = asked.iter().filter(|word| is_whole(word)).count();
+    let unknown: Vec<usize> = (0..asked.len())
+        .filter(|at| is_whole(&asked[*at]) && !is_known(&asked[*at]))
         .collect();
+    if unknown.is_empty() {
+        return nothing();
+    }
+    let mut best = (0, nothing());
     for lexicon in &index.parts.options.lexicons {
         let mut found = nothing();
         let mut hits = 0;
-        for at in &open {
+        for at in &unknown {
             let word = &asked[*at];
-            if is_known(word) {
-                continue;
-            }
             let next = asked.get(at + 1).map(|next| next.word.as_str());
             let pair = next.and_then(|next| lexicon.english(&format!("{} {next}", word.word)));
             if let Some(english) = pair.or_else(|| lexicon.english(&word.word)) {
                 hits += 1;
                 let terms = english.split(' ').map(|part| index.parts.words.term(part));
-                found[*at].extend(terms.filter_map(|term| index.vocabulary.find(&term)));
+                found[*at].extend(terms.filter_map(|term| index.find(&term)));
             }
         }
-        if hits >= 2 || hits * 2 >= open.len().max(1) {
-            return found;
+        if hits > best.0 && (hits >= 2 || hits * 2 >= whole) {
+            best = (hits, found);
         }
     }
-    nothing()
+    best.1
 }

@@ -1,35 +1,92 @@
 //! Reading an unknown query word as a misspelling: one letter more, less, changed or swapped, with
 //! the first letter right. Not here: when a word counts as unknown.
 
+use crate::index::{Bm25Index, Term};
 use crate::options::Repair;
-use crate::vocabulary::Vocabulary;
 
-/// Terms that `word` or its stem may be a misspelling of, the most frequent first.
-pub(crate) fn near_terms(
-    vocabulary: &Vocabulary,
-    frequency: impl Fn(u32) -> u32,
-    word: &str,
-    stem: &str,
-    repair: Repair,
-) -> Vec<u32> {
-    let letters = word.chars().count();
+/// What may follow a stem. The index holds stems, so a misspelled word is compared with stems that have
+/// one of these behind them.
+const ENDINGS: [&str; 26] = [
+    "", "able", "al", "ance", "ate", "ated", "ating", "ation", "ations", "e", "ed", "er", "ers", "es",
+    "ic", "ies", "ing", "ion", "ions", "ity", "ive", "ly", "ment", "or", "s", "y",
+];
+/// Fewer letters of a stem say too little for a mistake in the ending.
+const MIN_STEM: usize = 4;
+
+/// Terms that `word` may be a misspelling of, the most frequent first.
+pub(crate) fn near_terms(index: &Bm25Index, word: &str, repair: Repair) -> Vec<Term> {
     let Some(first) = word.chars().next() else {
         return Vec::new();
     };
-    if letters < repair.min_chars || !word.chars().all(char::is_alphabetic) {
+    if word.chars().count() < repair.min_chars || !word.chars().all(char::is_alphabetic) {
         return Vec::new();
     }
-    let near = |term: &str| {
-        let long_enough = term.chars().count() + 1 >= repair.min_chars;
-        long_enough && (one_edit_apart(word, term) || one_edit_apart(stem, term))
-    };
-    let mut found: Vec<u32> = vocabulary
-        .beginning_with(first)
-        .filter(|number| near(vocabulary.term(*number)))
-        .collect();
-    found.sort_by_key(|number| (std::cmp::Reverse(frequency(*number)), *number));
+    let mut found = index.beginning_with(first);
+    found.retain(|term| is_near(word, index.text(*term), repair.min_chars));
+    found.sort_by(|a, b| {
+        let by_frequency = index.frequency(*b).cmp(&index.frequency(*a));
+        by_frequency.then_with(|| index.text(*a).cmp(index.text(*b)))
+    });
     found.truncate(repair.at_most);
     found
+}
+
+/// Whether one edit makes `word` a word with the stem `term`.
+pub(crate) fn is_near(word: &str, term: &str, min_chars: usize) -> bool {
+    // Cheap checks first: this is asked of every term with the same first letter.
+    if term.len() > word.len() + 4 || term.len() + 8 < word.len() || term.len() + 1 < min_chars {
+        return false;
+    }
+    if !word.is_ascii() || !term.is_ascii() {
+        return term.chars().count() + 1 >= min_chars && one_edit_apart(word, term);
+    }
+    let (word, term) = (word.as_bytes(), term.as_bytes());
+    is_near_stem(word, term, b"")
+        // Stems end in i where the word ends in y.
+        || term.strip_suffix(b"i").is_some_and(|start| is_near_stem(word, start, b"y"))
+}
+
+/// Whether one edit makes a word of the stem `start` and `last`, or of it and an ending.
+fn is_near_stem(word: &[u8], start: &[u8], last: &[u8]) -> bool {
+    let at = |place: usize| {
+        start
+            .get(place)
+            .or_else(|| last.get(place.wrapping_sub(start.len())))
+    };
+    let length = start.len() + last.len();
+    let shared = (0..length.min(word.len()))
+        .take_while(|place| at(*place) == word.get(*place))
+        .count();
+    if shared == length {
+        let rest = &word[length..];
+        return length >= MIN_STEM && !rest.is_empty() && near_ending(rest);
+    }
+    // The rest of the word after the mistake, when it goes on as the stem does.
+    let goes_on = |from_word: usize, from_stem: usize| {
+        let rest = word.get(from_word..)?;
+        let left = length.checked_sub(from_stem)?;
+        let same = left <= rest.len() && (0..left).all(|n| at(from_stem + n) == rest.get(n));
+        same.then(|| &rest[left..])
+    };
+    let ends = |rest: Option<&[u8]>| rest.is_some_and(is_ending);
+    let swapped = at(shared) == word.get(shared + 1) && at(shared + 1) == word.get(shared);
+    ends(goes_on(shared + 1, shared + 1))
+        || ends(goes_on(shared + 1, shared))
+        || ends(goes_on(shared, shared + 1))
+        || (swapped && ends(goes_on(shared + 2, shared + 2)))
+}
+
+fn is_ending(rest: &[u8]) -> bool {
+    ENDINGS.iter().any(|ending| ending.as_bytes() == rest)
+}
+
+/// Whether what follows a stem is one edit from an ending of at least three letters.
+fn near_ending(rest: &[u8]) -> bool {
+    let Ok(rest) = str::from_utf8(rest) else {
+        return false;
+    };
+    let long = ENDINGS.iter().filter(|ending| ending.len() >= 3);
+    rest.len() >= 2 && long.into_iter().any(|ending| one_edit_apart(rest, ending))
 }
 
 /// Whether exactly one insertion, deletion, replacement or swap of neighbours lies between two words.

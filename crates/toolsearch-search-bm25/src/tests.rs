@@ -4,7 +4,7 @@ mod conformance;
 
 use crate::lexicon::{Lexicon, LexiconError};
 use crate::options::{Options, WordOptions};
-use crate::repair::one_edit_apart;
+use crate::repair::{is_near, one_edit_apart};
 use crate::synonyms::Synonyms;
 use crate::vocabulary::Vocabulary;
 use crate::words::{Kind, Words};
@@ -105,6 +105,33 @@ fn one_edit_is_one_edit() {
 }
 
 #[test]
+fn misspelled_words_are_near_the_stem_that_they_mean() {
+    for (word, stem) in [
+        ("serach", "search"),
+        ("ccyle", "cycl"),
+        ("deactiate", "deactiv"),
+        ("applictaion", "applic"),
+        ("repositry", "repositori"),
+        ("repositries", "repositori"),
+        ("invoces", "invoic"),
+        ("screnshot", "screenshot"),
+        ("schedulnig", "schedul"),
+        ("ağac", "ağaç"),
+    ] {
+        assert!(is_near(word, stem, 4), "{word} {stem}");
+    }
+    for (word, stem) in [
+        ("shipping", "skip"),
+        ("search", "search"),
+        ("fish", "find"),
+        ("oven", "open project"),
+        ("sprinklers", "sprint"),
+    ] {
+        assert!(!is_near(word, stem, 4), "{word} {stem}");
+    }
+}
+
+#[test]
 fn vocabulary_finds_terms_and_beginnings() {
     let terms = ["a", "add", "b", "ba", "天", "天气"];
     let vocabulary = Vocabulary::of_sorted(terms.into_iter());
@@ -139,6 +166,25 @@ fn lexicon_takes_the_longest_stem() {
         Err(LexiconError::Line { line: 1 })
     );
     assert_eq!(Lexicon::turkish().english("guncelleyin"), Some("update"));
+    assert_eq!(Lexicon::built_in().len(), 5);
+}
+
+#[test]
+fn words_without_spaces_are_found_in_a_text_the_longest_first() {
+    let table = Lexicon::parse("t", "天気\tweather\n天\tsky\n予報\tforecast\n").unwrap();
+    let scan = |text: &str| {
+        let mut found = Vec::new();
+        table.scan(text, |english| {
+            found.push(english.to_owned());
+            true
+        });
+        found.join(" ")
+    };
+    assert_eq!(scan("明日の天気予報は"), "weather forecast");
+    assert_eq!(scan("天"), "sky");
+    assert_eq!(scan("weather"), "");
+    let arabic = Lexicon::parse("t", "طقس\tweather\n").unwrap();
+    assert_eq!(arabic.english("الطقس"), Some("weather"));
 }
 
 #[test]

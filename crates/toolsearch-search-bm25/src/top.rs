@@ -3,11 +3,12 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// A tool and its score; greater is better, and of equal scores the earlier tool.
+/// A tool by its place in the catalog, and its score; greater is better, and of equal scores the earlier
+/// tool.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scored {
     pub(crate) score: f32,
-    pub(crate) tool: u32,
+    pub(crate) place: u32,
 }
 
 impl Eq for Scored {}
@@ -16,7 +17,7 @@ impl Ord for Scored {
     fn cmp(&self, other: &Self) -> Ordering {
         self.score
             .total_cmp(&other.score)
-            .then_with(|| other.tool.cmp(&self.tool))
+            .then_with(|| other.place.cmp(&self.place))
     }
 }
 
@@ -48,6 +49,14 @@ impl Top {
             && scored > worst.0
         {
             worst.0 = scored;
+        }
+    }
+
+    /// What a score must reach to be kept.
+    pub(crate) fn floor(&self) -> f32 {
+        match self.heap.peek() {
+            Some(worst) if self.heap.len() >= self.limit => worst.0.score,
+            _ => 0.0,
         }
     }
 

@@ -1,12 +1,19 @@
-//! The sorted words of an index in one string. Not here: postings.
+//! The sorted words of a segment in one string, with a table to find them. Not here: postings.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Range;
 
-/// All terms, sorted; a term's number is its place.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// A place of the table that holds no term.
+const FREE: u32 = u32::MAX;
+
+/// All terms, sorted; a term's number is its place. The table is only asked, never walked, so that its
+/// order, which differs from run to run, reaches nothing.
+#[derive(Debug, Default)]
 pub(crate) struct Vocabulary {
     text: String,
     ends: Vec<u32>,
+    table: Vec<u32>,
+    hasher: RandomState,
 }
 
 impl Vocabulary {
@@ -19,6 +26,15 @@ impl Vocabulary {
         }
         vocabulary.text.shrink_to_fit();
         vocabulary.ends.shrink_to_fit();
+        let size = (vocabulary.len() * 3 / 2).next_power_of_two().max(2);
+        vocabulary.table = vec![FREE; size];
+        for number in 0..as_u32(vocabulary.len()) {
+            let mut at = vocabulary.first_place(vocabulary.term(number));
+            while vocabulary.table[at] != FREE {
+                at = (at + 1) & (size - 1);
+            }
+            vocabulary.table[at] = number;
+        }
         vocabulary
     }
 
@@ -33,10 +49,25 @@ impl Vocabulary {
     }
 
     pub(crate) fn find(&self, term: &str) -> Option<u32> {
-        let at = self.first_not_below(term);
-        (at < self.len())
-            .then(|| as_u32(at))
-            .filter(|at| self.term(*at) == term)
+        if self.table.is_empty() {
+            return None;
+        }
+        let mut at = self.first_place(term);
+        loop {
+            match self.table[at] {
+                FREE => return None,
+                number if self.term(number) == term => return Some(number),
+                _ => at = (at + 1) & (self.table.len() - 1),
+            }
+        }
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "only the low bits are used"
+    )]
+    fn first_place(&self, term: &str) -> usize {
+        self.hasher.hash_one(term) as usize & (self.table.len() - 1)
     }
 
     /// The numbers of all terms that begin with `c`.
@@ -60,6 +91,11 @@ impl Vocabulary {
             }
         }
         low
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.text.capacity() + 4 * (self.ends.capacity() + self.table.capacity())
     }
 }
 

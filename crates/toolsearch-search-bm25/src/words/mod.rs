@@ -10,6 +10,9 @@ use std::fmt;
 
 use crate::options::WordOptions;
 
+pub(crate) use fold::{fold, lower_into};
+pub(crate) use split::is_unspaced;
+
 /// What kind of text is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {

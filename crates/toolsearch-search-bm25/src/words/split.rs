@@ -114,7 +114,7 @@ fn is_word_character(c: char) -> bool {
 
 /// Thai, Lao, Burmese, Khmer, Hangul, kana and Han. Korean has spaces, but its endings stick to the
 /// words, so that pairs find more.
-fn is_unspaced(c: char) -> bool {
+pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{1100}'..='\u{11ff}'
         | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' | '\u{3100}'..='\u{318f}'

@@ -1,0 +1,144 @@
+//! `cargo xtask eval`: measures the product's ranker on the set of the crate and on every set of the
+//! folder in `TOOLSEARCH_RETRIEVAL_DATA`, or of `shared/data/retrieval` beside the workspace.
+
+#![expect(clippy::print_stdout, reason = "a measurement is there to be read")]
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use toolsearch_eval::{DataSet, Goal, Report, chart, compare, measure, own, read, table};
+use toolsearch_search::ExactFirst;
+use toolsearch_search_bm25::Bm25;
+
+const USAGE: &str = "\
+options
+  --only NAME        measure this set alone (may be repeated)
+  --json FILE        write the report
+  --svg FILE         write a chart
+  --baseline FILE    compare with an older report and fail on a drop beyond noise";
+
+/// What the rows should reach.
+const GOALS: &[(&str, Goal)] = &[
+    ("acebench-en", Goal::Recall5(0.99)),
+    ("acebench-zh", Goal::Recall5(0.97)),
+    ("bfcl", Goal::Recall5(0.80)),
+    ("livemcpbench", Goal::Recall5(0.37)),
+    ("mcp-real/agent", Goal::Recall5(0.94)),
+    ("mcp-real/human", Goal::Recall5(0.46)),
+    ("mcp-real/tr", Goal::Recall5(0.70)),
+    ("mcp-real/tr-ascii", Goal::Recall5(0.70)),
+    ("mcp-real/tr-upper", Goal::Recall5(0.70)),
+    ("mcp-real/typo", Goal::Recall5(0.91)),
+    ("metatool-toole", Goal::Recall5(0.69)),
+    ("no-match", Goal::Refused(0.90)),
+    ("seal-tools", Goal::Recall5(0.88)),
+    ("stabletoolbench", Goal::Recall5(0.69)),
+    ("xsid-tr", Goal::Recall5(0.45)),
+];
+
+/// The rows of the mean that has a goal of its own.
+const MACRO: &[&str] = &[
+    "mcp-real/agent",
+    "mcp-real/human",
+    "mcp-real/typo",
+    "livemcpbench",
+    "metatool-toole",
+    "seal-tools",
+    "stabletoolbench",
+    "bfcl",
+    "acebench-en",
+];
+const MACRO_GOAL: f64 = 0.75;
+
+#[derive(Debug, Default)]
+struct Options {
+    only: Vec<String>,
+    json: Option<PathBuf>,
+    svg: Option<PathBuf>,
+    baseline: Option<PathBuf>,
+}
+
+fn options() -> Result<Options> {
+    let mut options = Options::default();
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut value = || {
+            words
+                .next()
+                .with_context(|| format!("{word} needs a value"))
+        };
+        match word.as_str() {
+            "--only" => options.only.push(value()?),
+            "--json" => options.json = Some(value()?.into()),
+            "--svg" => options.svg = Some(value()?.into()),
+            "--baseline" => options.baseline = Some(value()?.into()),
+            _ => bail!("unknown option {word}\n{USAGE}"),
+        }
+    }
+    Ok(options)
+}
+
+/// The folder of sets outside the project, where there is one.
+fn folder() -> Option<PathBuf> {
+    if let Some(folder) = std::env::var_os("TOOLSEARCH_RETRIEVAL_DATA") {
+        return Some(folder.into());
+    }
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/retrieval");
+    beside.is_dir().then_some(beside)
+}
+
+fn sets(only: &[String]) -> Result<Vec<DataSet>> {
+    let mut sets = vec![own()];
+    match folder() {
+        Some(folder) => sets.extend(read::folder(&folder, "mcp-real")?),
+        None => println!("only the set of the crate: TOOLSEARCH_RETRIEVAL_DATA names no folder"),
+    }
+    for set in &mut sets {
+        set.by_style |= set.name == "mcp-real";
+        for query in &mut set.queries {
+            query.dataset = None;
+        }
+    }
+    sets.retain(|set| only.is_empty() || only.contains(&set.name));
+    Ok(sets)
+}
+
+fn main() -> Result<()> {
+    let options = options()?;
+    let report = measure(&ExactFirst(Bm25::default()), &sets(&options.only)?)?;
+    println!("{}", table(&report, GOALS));
+    if let Some(mean) = report.macro_recall_5(MACRO) {
+        println!("macro R@5 {mean:.3}, goal {MACRO_GOAL}");
+    }
+    if let Some(path) = &options.json {
+        std::fs::write(path, serde_json::to_string_pretty(&report)? + "\n")?;
+    }
+    if let Some(path) = &options.svg {
+        std::fs::write(
+            path,
+            chart(&report, "Tools found among the first five, percent"),
+        )?;
+    }
+    options.baseline.map_or(Ok(()), |path| hold(&path, &report))
+}
+
+/// Fails when a measure fell by more than noise.
+fn hold(path: &Path, report: &Report) -> Result<()> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let before: Report = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+    let comparison = compare(&before, report);
+    for drop in &comparison.drops {
+        println!(
+            "DROP {} {}: {:.3} was {:.3} (noise {:.3})",
+            drop.row, drop.measure, drop.after, drop.before, drop.noise
+        );
+    }
+    if !comparison.drops.is_empty() {
+        bail!(
+            "{} measures fell by more than noise",
+            comparison.drops.len()
+        );
+    }
+    println!("{} rows compared, no drop beyond noise", comparison.rows);
+    Ok(())
+}
