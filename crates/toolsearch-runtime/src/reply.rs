@@ -67,7 +67,7 @@ impl ClientAnswer {
     }
 }
 
-/// Work that goes on when the client has run its calls. Give it back to [`Session::resume`].
+/// Work that goes on when the client has run its calls. Give it back to [`Session::resume`](crate::Session::resume).
 #[derive(Debug)]
 pub struct Pending {
     pub(crate) state: PendingState,

@@ -1,6 +1,6 @@
 //! Changing one value of a file and leaving every other byte, comments and layout included.
 //!
-//! Texts go in, texts come out; reading and writing files is [`crate::file`].
+//! Texts go in, texts come out; reading and writing files is the module `file`.
 
 mod insert;
 mod layout;
