@@ -1,100 +1,144 @@
 //! The worker's end of the pipe, as a guest sees it.
+//!
+//! One thread reads, writes and runs the program. What the guest says waits for company until it has nothing
+//! else to do, or is asked to look around.
 
 use std::{
+    collections::VecDeque,
     io::{self, Write},
-    sync::mpsc::{Receiver, TryRecvError},
 };
 
 use toolsearch_sandbox::{
     Bridge, BridgeClosed, GuestAnswer, GuestCall, GuestOutcome, HostError, LogBuffer, LogLine,
+    StopFlag,
 };
 
-use crate::wire::{self, FromWorker};
+use crate::{
+    lines::Lines,
+    stdin,
+    wire::{self, FromWorker, Run, ToWorker},
+};
 
-/// Log text that may wait for company before it is written.
-const LOG_CHUNK: usize = 8 << 10;
-
-/// What the reading thread hands over.
-#[derive(Debug)]
-pub(crate) enum Incoming {
-    Run(Box<crate::wire::Run>),
-    Answer(GuestAnswer),
-    Stop,
-}
+/// What may wait for company before it is written.
+const CHUNK: usize = 8 << 10;
 
 /// The conversation of one run. Counts the answers that were taken, so that the host knows when a wait
 /// is a real one.
 #[derive(Debug)]
 pub(crate) struct Pipe {
-    incoming: Receiver<Incoming>,
+    lines: Lines,
+    /// Answers that came while the guest was busy.
+    incoming: VecDeque<GuestAnswer>,
     outgoing: String,
     logs: LogBuffer,
     seen: u64,
+    stop: StopFlag,
 }
 
 impl Pipe {
-    pub(crate) fn new(incoming: Receiver<Incoming>, output_bytes: usize) -> Self {
-        Self {
-            incoming,
-            outgoing: String::new(),
-            logs: LogBuffer::new(output_bytes),
-            seen: 0,
-        }
-    }
-
-    fn send(&mut self, line: &str) -> Result<(), BridgeClosed> {
-        self.outgoing.push_str(line);
-        self.flush()
-    }
-
-    fn flush(&mut self) -> Result<(), BridgeClosed> {
-        let written = write_all(self.outgoing.as_bytes());
-        self.outgoing.clear();
-        written.map_err(|_| BridgeClosed)
-    }
-
-    fn accept(&mut self, incoming: Incoming) -> Result<GuestAnswer, BridgeClosed> {
-        match incoming {
-            Incoming::Answer(answer) => {
-                self.seen += 1;
-                Ok(answer)
+    /// Waits for the program.
+    pub(crate) fn open(stop: StopFlag) -> Result<(Self, Run), String> {
+        // The host is trusted, and the address space is limited.
+        let mut lines = Lines::new(usize::MAX);
+        let run = loop {
+            if let Some(line) = lines.next().map_err(|error| error.to_string())? {
+                match serde_json::from_slice(line) {
+                    Ok(ToWorker::Run(run)) => break run,
+                    _ => return Err("the first frame must be a program".to_owned()),
+                }
             }
-            Incoming::Run(_) | Incoming::Stop => Err(BridgeClosed),
-        }
+            fill(&mut lines).map_err(|error| error.to_string())?;
+        };
+        let pipe = Self {
+            lines,
+            incoming: VecDeque::new(),
+            outgoing: String::new(),
+            logs: LogBuffer::new(run.limits.output_bytes),
+            seen: 0,
+            stop,
+        };
+        Ok((pipe, run))
     }
-}
 
-impl Bridge for Pipe {
-    fn call(&mut self, call: &GuestCall<'_>) -> Result<(), BridgeClosed> {
-        self.send(&wire::call_line(call.id, call.method, call.args))
-    }
-
-    fn sleep(&mut self, id: u32, ms: u64) -> Result<(), BridgeClosed> {
-        self.send(&FromWorker::Sleep { id, ms }.to_line())
-    }
-
-    fn log(&mut self, line: LogLine) -> Result<(), BridgeClosed> {
-        if self.logs.push(line.text.clone()) {
-            self.outgoing.push_str(&wire::log_line(line));
-        }
-        if self.outgoing.len() > LOG_CHUNK {
+    fn say(&mut self, line: &str) -> Result<(), BridgeClosed> {
+        self.outgoing.push_str(line);
+        if self.outgoing.len() > CHUNK {
             self.flush()
         } else {
             Ok(())
         }
     }
 
-    fn receive(&mut self) -> Result<GuestAnswer, BridgeClosed> {
-        let incoming = match self.incoming.try_recv() {
-            Ok(incoming) => incoming,
-            Err(TryRecvError::Disconnected) => return Err(BridgeClosed),
-            Err(TryRecvError::Empty) => {
-                let seen = self.seen;
-                self.send(&FromWorker::Wait { seen }.to_line())?;
-                self.incoming.recv().map_err(|_| BridgeClosed)?
+    fn flush(&mut self) -> Result<(), BridgeClosed> {
+        if self.outgoing.is_empty() {
+            return Ok(());
+        }
+        let written = write_all(self.outgoing.as_bytes());
+        self.outgoing.clear();
+        written.map_err(|_| BridgeClosed)
+    }
+
+    /// Takes the whole lines that were read.
+    fn sort(&mut self) -> Result<(), BridgeClosed> {
+        while let Some(line) = self.lines.next().map_err(|_| BridgeClosed)? {
+            match serde_json::from_slice(line).map_err(|_| BridgeClosed)? {
+                ToWorker::Answer(frame) => {
+                    let answer = answer_of(&frame).ok_or(BridgeClosed)?;
+                    self.incoming.push_back(answer);
+                }
+                ToWorker::Stop => self.stop.raise(),
+                ToWorker::Run(_) => return Err(BridgeClosed),
             }
-        };
-        self.accept(incoming)
+        }
+        Ok(())
+    }
+}
+
+impl Bridge for Pipe {
+    fn call(&mut self, call: &GuestCall<'_>) -> Result<(), BridgeClosed> {
+        self.say(&wire::call_line(call.id, call.method, call.args))
+    }
+
+    fn sleep(&mut self, id: u32, ms: u64) -> Result<(), BridgeClosed> {
+        self.say(&FromWorker::Sleep { id, ms }.to_line())
+    }
+
+    fn log(&mut self, line: LogLine) -> Result<(), BridgeClosed> {
+        if self.logs.push(line.text.clone()) {
+            self.say(&wire::log_line(line))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn receive(&mut self) -> Result<GuestAnswer, BridgeClosed> {
+        let mut told = false;
+        loop {
+            self.sort()?;
+            if self.stop.is_raised() {
+                return Err(BridgeClosed);
+            }
+            if let Some(answer) = self.incoming.pop_front() {
+                self.seen += 1;
+                return Ok(answer);
+            }
+            if !told {
+                told = true;
+                let seen = self.seen;
+                self.say(&FromWorker::Wait { seen }.to_line())?;
+            }
+            self.flush()?;
+            fill(&mut self.lines).map_err(|_| BridgeClosed)?;
+        }
+    }
+
+    fn tend(&mut self) -> Result<(), BridgeClosed> {
+        self.flush()?;
+        while stdin::is_ready() {
+            fill(&mut self.lines).map_err(|_| BridgeClosed)?;
+            self.sort()?;
+        }
+        Ok(())
     }
 }
 
@@ -109,8 +153,16 @@ impl Drop for Pipe {
         for line in lines {
             self.outgoing.push_str(&wire::late_log_line(line));
         }
-        // A host that is gone is noticed by the reading thread.
+        // A host that is gone is noticed by the thread that watches it.
         let _ = self.flush();
+    }
+}
+
+/// Blocks until more came.
+fn fill(lines: &mut Lines) -> io::Result<()> {
+    match lines.fill(&mut stdin::Stdin)? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        _ => Ok(()),
     }
 }
 

@@ -134,13 +134,13 @@ pub(crate) struct Task<'a> {
     pub(crate) limits: &'a Limits,
 }
 
-/// Runs a program in a worker, which is gone afterwards.
+/// Runs a program in a worker, which is to be ended afterwards.
 pub(crate) async fn hold(
     mut ready: Ready,
     task: &Task<'_>,
     ledger: Ledger,
     host: &dyn Host,
-) -> RunReport {
+) -> (RunReport, Spawned) {
     let (program, limits) = (task.program, task.limits);
     let source = match task.external {
         Some(external) => external.source(&program.source),
@@ -149,14 +149,15 @@ pub(crate) async fn hold(
     let mut talk = Conversation::new(ledger, host, limits);
     talk.send(&wire::run_line(source, program, limits));
     let end = talk.run(&mut ready.pipe, task).await;
-    ending::report(
+    let report = ending::report(
         task.engine,
         talk,
         end,
         &mut ready.worker,
         &ready.pipe.complaint,
     )
-    .await
+    .await;
+    (report, ready.worker)
 }
 
 async fn greet(pipe: &mut Pipe, greeting: &Greeting<'_>) -> Result<(), Unsupported> {

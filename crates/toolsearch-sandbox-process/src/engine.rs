@@ -2,7 +2,7 @@
 
 use std::{
     io::BufRead,
-    sync::{Arc, Mutex, OnceLock, PoisonError, mpsc},
+    sync::{Arc, OnceLock, mpsc},
     thread,
     time::{Duration, Instant},
 };
@@ -16,8 +16,8 @@ use toolsearch_sandbox::{
 
 use crate::{
     conversation::{self, Greeting, NotMet, Ready, Task},
+    keeper::Keeper,
     spawn::{Spawned, Worker},
-    spawner::Spawner,
     wire::{self, FromWorker},
     worker::is_worker,
 };
@@ -36,7 +36,7 @@ pub struct ProcessEngine {
     worker: Worker,
     external: Option<Interpreter>,
     options: Options,
-    warm: Mutex<Vec<Spawned>>,
+    keeper: Keeper,
     checked: OnceLock<Result<Layers, Unsupported>>,
     places: Semaphore,
 }
@@ -46,7 +46,6 @@ pub struct ProcessEngine {
 struct Interpreter {
     guest: Arc<dyn External>,
     launcher: OnceLock<Result<Worker, Unsupported>>,
-    spawner: Spawner,
 }
 
 impl Interpreter {
@@ -107,7 +106,7 @@ impl ProcessEngine {
             external: None,
             places: Semaphore::new(options.concurrent.max(1)),
             options,
-            warm: Mutex::default(),
+            keeper: Keeper::default(),
             checked: OnceLock::new(),
         }
     }
@@ -124,26 +123,18 @@ impl ProcessEngine {
         engine.external = Some(Interpreter {
             guest,
             launcher: OnceLock::new(),
-            spawner: Spawner::default(),
         });
         engine
     }
 
-    /// Starts workers until as many are warm as the options say. Failures are left to the next run.
+    /// Has workers started until as many are warm as the options say. Does not wait for them, and leaves failures
+    /// to the next run.
     pub fn warm_up(&self) {
-        while self.with_warm(|warm| warm.len() < self.options.warm) {
-            match self.spawn() {
-                Ok(worker) => self.with_warm(|warm| warm.push(worker)),
-                Err(error) => {
-                    tracing::debug!(%error, "no warm worker");
-                    return;
-                }
-            }
+        if self.options.warm > 0
+            && let Ok(worker) = self.launcher()
+        {
+            self.keeper.warm(worker, self.options.warm);
         }
-    }
-
-    fn with_warm<T>(&self, act: impl FnOnce(&mut Vec<Spawned>) -> T) -> T {
-        act(&mut self.warm.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A warm worker that is still there, or a new one.
@@ -168,7 +159,7 @@ impl ProcessEngine {
     }
 
     fn take_warm(&self) -> Option<Spawned> {
-        while let Some(mut worker) = self.with_warm(Vec::pop) {
+        while let Some(mut worker) = self.keeper.shelf.with(Vec::pop) {
             if worker.age() < WARM_LIFE && worker.status().is_none() {
                 return Some(worker);
             }
@@ -177,16 +168,26 @@ impl ProcessEngine {
     }
 
     fn spawn(&self) -> Result<Spawned, Unsupported> {
+        let worker = self.launcher()?;
+        // An interpreter dies with the thread that started it.
+        let spawned = match &self.external {
+            Some(_) => self.keeper.start(worker),
+            None => worker.spawn(),
+        };
+        spawned.map_err(|error| Unsupported::new(format!("the worker cannot be started: {error}")))
+    }
+
+    /// What is started for a run.
+    fn launcher(&self) -> Result<&Worker, Unsupported> {
         if is_worker() {
             return Err(Unsupported::new(
                 "a worker cannot start workers; `main` must ask `is_worker()` before anything else",
             ));
         }
-        let spawned = match &self.external {
-            Some(external) => external.spawner.spawn(external.launcher(&self.worker)?),
-            None => self.worker.spawn(),
-        };
-        spawned.map_err(|error| Unsupported::new(format!("the worker cannot be started: {error}")))
+        match &self.external {
+            Some(external) => external.launcher(&self.worker),
+            None => Ok(&self.worker),
+        }
     }
 
     fn probe(&self) -> Result<Layers, Unsupported> {
@@ -250,7 +251,10 @@ impl ProcessEngine {
                     program: &program,
                     limits,
                 };
-                conversation::hold(ready, &task, ledger, host.as_ref()).await
+                let (report, worker) =
+                    conversation::hold(ready, &task, ledger, host.as_ref()).await;
+                self.keeper.bury(worker);
+                report
             }
             Err(unsupported) => fail(unsupported.into()),
         }

@@ -28,9 +28,10 @@ mod conversation;
 #[cfg(target_os = "linux")]
 mod descriptors;
 mod engine;
+mod keeper;
 mod lines;
 mod spawn;
-mod spawner;
+mod stdin;
 mod walls;
 mod wire;
 mod worker;

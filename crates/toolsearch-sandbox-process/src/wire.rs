@@ -103,7 +103,7 @@ pub(crate) struct WireLimits {
     memory_bytes: usize,
     stack_bytes: usize,
     source_bytes: usize,
-    output_bytes: usize,
+    pub(crate) output_bytes: usize,
     error_bytes: usize,
     calls: u32,
     in_flight: u32,

@@ -1,20 +1,13 @@
 //! The child side: the process that holds a guest.
 
-use std::{
-    convert::Infallible,
-    io,
-    process::exit,
-    sync::mpsc::{Receiver, SyncSender, sync_channel},
-    thread,
-};
+use std::process::exit;
 
 use toolsearch_sandbox::{Guest, GuestProgram, Limits, StopFlag};
 
 use crate::{
-    bridge::{self, Incoming, Pipe},
-    lines::Lines,
-    walls,
-    wire::{self, FromWorker, ToWorker},
+    bridge::{self, Pipe},
+    stdin, walls,
+    wire::{self, FromWorker},
 };
 
 /// The first argument of a process that is to be a worker.
@@ -24,14 +17,11 @@ pub const WORKER_ARG: &str = "--toolsearch-sandbox-worker";
 pub(crate) const EXEC_ARG: &str = "--exec";
 
 /// How long a worker waits for its program before it goes by itself.
-#[cfg(unix)]
 const IDLE_SECONDS: i64 = 600;
 
-/// Answers that may wait in the worker; more are left in the pipe.
-const QUEUE: usize = 64;
-
-/// Stack of the thread that reads the pipe.
-const READER_STACK: usize = 256 << 10;
+/// Stack of the thread that watches the host.
+#[cfg(unix)]
+const WATCHER_STACK: usize = 64 << 10;
 
 /// Whether this process was started to be a worker. To be asked before anything else in `main`: no
 /// logging, no threads, no configuration before it.
@@ -82,7 +72,8 @@ fn refuse(reason: String) -> ! {
 fn serve(guest: &mut dyn Guest, stop: &StopFlag) -> Result<(), String> {
     let mut layers = walls::before_engine();
     guest.prepare()?;
-    let incoming = start_reader(stop.clone())?;
+    #[cfg(unix)]
+    watch_host()?;
     walls::after_engine(&mut layers);
     let ready = FromWorker::Ready {
         version: wire::VERSION,
@@ -90,85 +81,31 @@ fn serve(guest: &mut dyn Guest, stop: &StopFlag) -> Result<(), String> {
         layers,
     };
     bridge::write_all(ready.to_line().as_bytes()).map_err(|error| error.to_string())?;
-
-    let Ok(Incoming::Run(run)) = incoming.recv() else {
-        return Err("the first frame must be a program".to_owned());
-    };
+    stdin::await_first(IDLE_SECONDS).map_err(|error| error.to_string())?;
+    let (pipe, run) = Pipe::open(stop.clone())?;
     let limits: Limits = run.limits.into();
     let program = GuestProgram::new(run.source, run.seed, run.epoch_ms);
-    let pipe = Pipe::new(incoming, limits.output_bytes);
     let outcome = guest.run(&program, &limits, stop, Box::new(pipe));
     bridge::finish(outcome);
     Ok(())
 }
 
-/// Starts the thread that reads the pipe, and waits until it runs: it must have made its own system
-/// calls before the last wall goes up.
-fn start_reader(stop: StopFlag) -> Result<Receiver<Incoming>, String> {
-    let (sender, receiver) = sync_channel(QUEUE);
+/// Ends this process when its host is gone, also in the middle of what cannot be interrupted. Waits until
+/// the thread runs: it must have made its own system calls before the last wall goes up.
+#[cfg(unix)]
+fn watch_host() -> Result<(), String> {
+    use std::{sync::mpsc::sync_channel, thread};
+
     let (started, is_started) = sync_channel(1);
     thread::Builder::new()
-        .stack_size(READER_STACK)
+        .stack_size(WATCHER_STACK)
         .spawn(move || {
             let _ = started.send(());
-            match read(&sender, &stop) {
-                Ok(never) => match never {},
-                // The host is gone, or says what no host says: so is the worker, busy or not.
-                Err(_) => exit(0),
-            }
+            stdin::await_end();
+            exit(0)
         })
         .map_err(|error| format!("cannot start a thread: {error}"))?;
     is_started
         .recv()
-        .map_err(|_| "the reading thread ended".to_owned())?;
-    Ok(receiver)
-}
-
-fn read(sender: &SyncSender<Incoming>, stop: &StopFlag) -> io::Result<Infallible> {
-    await_program()?;
-    let mut stdin = io::stdin().lock();
-    // The host is trusted, and the address space is limited.
-    let mut lines = Lines::new(usize::MAX);
-    loop {
-        if lines.fill(&mut stdin)? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        while let Some(line) = lines.next().map_err(io::Error::other)? {
-            let incoming = match serde_json::from_slice(line)? {
-                ToWorker::Run(run) => Incoming::Run(Box::new(run)),
-                ToWorker::Answer(frame) => {
-                    let answer = bridge::answer_of(&frame);
-                    Incoming::Answer(answer.ok_or(io::ErrorKind::InvalidData)?)
-                }
-                ToWorker::Stop => {
-                    stop.raise();
-                    Incoming::Stop
-                }
-            };
-            // After its run the guest takes nothing more; then only the end of the pipe matters.
-            let _ = sender.send(incoming);
-        }
-    }
-}
-
-/// Waits for the first byte, but not for ever.
-#[cfg(unix)]
-fn await_program() -> io::Result<()> {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
-    let stdin = io::stdin();
-    let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
-    let idle = Timespec {
-        tv_sec: IDLE_SECONDS,
-        tv_nsec: 0,
-    };
-    match poll(&mut fds, Some(&idle))? {
-        0 => Err(io::ErrorKind::TimedOut.into()),
-        _ => Ok(()),
-    }
-}
-
-#[cfg(not(unix))]
-fn await_program() -> io::Result<()> {
-    Ok(())
+        .map_err(|_| "the watching thread ended".to_owned())
 }

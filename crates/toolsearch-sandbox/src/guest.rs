@@ -28,7 +28,7 @@ pub trait Guest {
     ///
     /// The guest numbers its calls from 0 without gaps, keeps at most
     /// [`Limits::in_flight`] of them unanswered, takes answers one at a time and only when it has nothing
-    /// else to do, and looks at `stop` often. All calls it sent are answered before it returns, except
+    /// else to do, and tends the bridge and looks at `stop` often. All calls it sent are answered before it returns, except
     /// when it was stopped. It drops the bridge before it returns.
     fn run(
         &mut self,
@@ -65,7 +65,7 @@ impl GuestProgram {
 
 /// The way from a guest to its host.
 pub trait Bridge: Debug {
-    /// Sends a call; its answer comes out of [`receive`](Bridge::receive) later.
+    /// Sends a call, at the latest with the next [`tend`](Bridge::tend); its answer comes out of [`receive`](Bridge::receive) later.
     ///
     /// # Errors
     /// [`BridgeClosed`] when the host is gone; the guest gives up.
@@ -82,6 +82,15 @@ pub trait Bridge: Debug {
     /// # Errors
     /// [`BridgeClosed`] when the host is gone.
     fn log(&mut self, line: LogLine) -> Result<(), BridgeClosed>;
+
+    /// Looks around: sends what waits to be sent, raises the stop flag if the host ended the run. Cheap; a
+    /// busy guest calls it often.
+    ///
+    /// # Errors
+    /// [`BridgeClosed`] when the host is gone.
+    fn tend(&mut self) -> Result<(), BridgeClosed> {
+        Ok(())
+    }
 
     /// Waits for the next answer. To be called only when something was asked and is not answered.
     ///

@@ -1,6 +1,7 @@
 //! What this process holds, to see whether it is back where it was.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 /// Descriptors, children and memory of this process, as Linux tells them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,8 +40,17 @@ impl Footprint {
     /// # Panics
     /// When something is left.
     pub fn is_back(before: Option<&Self>, slack_kib: u64) {
-        let (Some(before), Some(now)) = (before, Self::now()) else {
+        let Some(before) = before else {
             return;
+        };
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let now = loop {
+            let Some(now) = Self::now() else { return };
+            let gone = now.children == before.children && now.descriptors == before.descriptors;
+            if gone || Instant::now() > deadline {
+                break now;
+            }
+            std::thread::yield_now();
         };
         assert_eq!(now.children, before.children, "children are left");
         assert_eq!(
