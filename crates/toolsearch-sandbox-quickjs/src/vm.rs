@@ -105,6 +105,13 @@ impl Link {
     }
 
     fn must_break(&self) -> bool {
+        // Not while the program talks to the host, which does the same.
+        if let Ok(mut bridge) = self.bridge.try_borrow_mut()
+            && let Some(bridge) = bridge.as_mut()
+            && bridge.tend().is_err()
+        {
+            self.closed.set(true);
+        }
         let left = self.grace.get();
         self.grace.set(left.saturating_sub(1));
         left == 0 && self.is_over()

@@ -1,6 +1,9 @@
-//! Benchmarks as ratios within one run: `cargo xtask bench plan`.
+//! Benchmarks as ratios within one run: `cargo xtask bench plan`, `cargo xtask bench sandbox`.
 //!
 //! Times are of this machine at this moment; only the ratios are checked.
+
+#[path = "bench/sandbox.rs"]
+mod sandbox;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -24,9 +27,13 @@ const TOOLS: usize = 2_800;
 const LEAST_RATIO: f64 = 50.0;
 
 fn main() -> ExitCode {
+    toolsearch::work_if_asked();
     let outcome = match std::env::args().nth(1).as_deref() {
         Some("plan") => plan(),
-        other => Err(anyhow::anyhow!("unknown benchmark {other:?}; known: plan")),
+        Some("sandbox") => sandbox::run(),
+        other => Err(anyhow::anyhow!(
+            "unknown benchmark {other:?}; known: plan, sandbox"
+        )),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -41,7 +48,9 @@ fn main() -> ExitCode {
 }
 
 fn plan() -> anyhow::Result<()> {
-    let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let tokio = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let runtime = runtime()?;
     let open = |listings: Vec<Listing>| {
         tokio.block_on(runtime.open(OpenRequest::new(Subject::anyone(), listings)))
@@ -74,7 +83,10 @@ fn plan() -> anyhow::Result<()> {
     {
         println!("{}", serde_json::to_string_pretty(&report)?);
     }
-    ensure!(ratio >= LEAST_RATIO, "a replan is only {ratio:.1} times faster; {LEAST_RATIO} is asked");
+    ensure!(
+        ratio >= LEAST_RATIO,
+        "a replan is only {ratio:.1} times faster; {LEAST_RATIO} is asked"
+    );
     Ok(())
 }
 
@@ -126,7 +138,10 @@ fn renamed(tool: &ToolDescriptor, owner: &str) -> Option<ToolDescriptor> {
 /// Equal tools at other addresses, as a second client would send them.
 fn copied(listings: &[Listing]) -> Vec<Listing> {
     let copy = |listing: &Listing| {
-        let tools = listing.tools.iter().map(|tool| Arc::new(ToolDescriptor::clone(tool)));
+        let tools = listing
+            .tools
+            .iter()
+            .map(|tool| Arc::new(ToolDescriptor::clone(tool)));
         Listing::new(listing.source, listing.owner.as_str(), tools.collect())
     };
     listings.iter().map(copy).collect()
@@ -148,7 +163,9 @@ fn median(
     times: usize,
     mut run: impl FnMut() -> anyhow::Result<Duration>,
 ) -> anyhow::Result<Duration> {
-    let mut all = (0..times).map(|_| run()).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut all = (0..times)
+        .map(|_| run())
+        .collect::<anyhow::Result<Vec<_>>>()?;
     all.sort_unstable();
     Ok(all[all.len() / 2])
 }
