@@ -16,6 +16,7 @@ use toolsearch_sandbox::{
 };
 use toolsearch_telemetry::{Event, Ran};
 
+use crate::attachments::Attachments;
 use crate::dispatch::{Dispatched, Origin, Prepared};
 use crate::session::Core;
 
@@ -39,6 +40,7 @@ struct Notes {
     advice: Vec<String>,
     searches: usize,
     describes: usize,
+    attachments: Attachments,
 }
 
 /// How a run went.
@@ -79,7 +81,8 @@ impl Core {
             };
             let (_, prepared) = suspended.waiting.remove(at);
             let id = prepared.tool.id.clone();
-            let answer = guest_answer(self.finish(prepared, outcome).await);
+            let finished = self.finish(prepared, outcome).await;
+            let answer = guest_answer(finished, &mut suspended.notes.attachments);
             suspended
                 .notes
                 .calls
@@ -142,8 +145,11 @@ impl Core {
 
 #[async_trait]
 impl Host for GuestHost {
-    async fn call(&self, method: &str, args: Value) -> HostReply {
+    async fn call(&self, method: &str, mut args: Value) -> HostReply {
         let core = &self.core;
+        if method == "call" {
+            self.notes(|notes| notes.attachments.restore(&mut args));
+        }
         let request = core.with_decoding(|decoding| bridge::decode(method, &args, decoding));
         let request = match request {
             Ok(request) => request,
@@ -181,8 +187,8 @@ impl Host for GuestHost {
 }
 
 impl GuestHost {
-    fn notes(&self, change: impl FnOnce(&mut Notes)) {
-        change(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+    fn notes<T>(&self, change: impl FnOnce(&mut Notes) -> T) -> T {
+        change(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     async fn dispatch(&self, call: toolsearch_mode::CallRequest) -> Result<HostReply, Response> {
@@ -214,7 +220,8 @@ impl GuestHost {
             waiting.push((handle.clone(), *prepared));
             return Ok(HostReply::Suspend { handle });
         }
-        Ok(match guest_answer(dispatched) {
+        let answer = self.notes(|notes| guest_answer(dispatched, &mut notes.attachments));
+        Ok(match answer {
             Ok(value) => HostReply::Value(value),
             Err(error) => HostReply::Error(error),
         })
@@ -240,7 +247,7 @@ impl GuestHost {
 }
 
 /// What a program gets for a call that was dispatched. A tool that says it failed is thrown.
-fn guest_answer(dispatched: Dispatched) -> Result<Value, HostError> {
+fn guest_answer(dispatched: Dispatched, attachments: &mut Attachments) -> Result<Value, HostError> {
     match dispatched {
         Dispatched::Done(reply) if reply.outcome.is_error => {
             let text = reply.outcome.joined_text();
@@ -251,10 +258,11 @@ fn guest_answer(dispatched: Dispatched) -> Result<Value, HostError> {
             };
             Err(HostError::new(ErrorCode::ToolError, text))
         }
-        Dispatched::Done(reply) => Ok(json!({
-            "tool": render::tool_ref(&reply.tool),
-            "result": reply.outcome.to_result_json(),
-        })),
+        Dispatched::Done(reply) => {
+            let mut result = reply.outcome.to_result_json();
+            attachments.take(&mut result);
+            Ok(json!({ "tool": render::tool_ref(&reply.tool), "result": result }))
+        }
         Dispatched::Failed(failure) => Err(guest_error(&failure)),
         Dispatched::Client(_) => Err(HostError::new(
             ErrorCode::EngineUnavailable,
@@ -288,7 +296,10 @@ fn reply(report: RunReport, notes: Notes) -> RunReply {
     reply.notes = report.hints.into_iter().chain(notes.advice).collect();
     reply.telemetry = telemetry;
     match report.status {
-        RunStatus::Completed(value) => reply.value = value.into_json(),
+        RunStatus::Completed(value) => {
+            reply.value = value.into_json();
+            reply.blocks = notes.attachments.named_in(&reply.value);
+        }
         RunStatus::Failed(error) => {
             let mut shown = RunError::new(error.code.as_str(), error.name, error.message);
             if let Some(excerpt) = error.excerpt {

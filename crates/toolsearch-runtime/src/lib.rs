@@ -6,6 +6,7 @@
 //! invoke → check output → after hooks → budget → record. This crate knows contracts only; which
 //! ranker, engine, mode or source stands behind them is decided by whoever builds the components.
 
+mod attachments;
 mod components;
 mod dispatch;
 mod guard;
