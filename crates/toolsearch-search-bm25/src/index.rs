@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use toolsearch_catalog::Catalog;
 
-use crate::answer::Scratch;
 use crate::document::{Field, Reader};
 use crate::options::Options;
 use crate::segment::{Averages, Gathered, Known, Segment, Totals};
+use crate::sums::Scratch;
 use crate::synonyms::Synonyms;
 use crate::vocabulary::as_u32;
 use crate::words::Words;
@@ -234,24 +234,23 @@ impl Bm25Index {
         Some(Term { numbers }).filter(|term| self.frequency(*term) > 0)
     }
 
-    /// All terms that begin with `c`, sorted.
-    pub(crate) fn beginning_with(&self, c: char) -> Vec<Term> {
-        let [large, small] = &self.segments;
-        let of_large = large.vocabulary.beginning_with(c).map(|number| Term {
-            numbers: [
-                number,
-                small
-                    .vocabulary
-                    .find(large.vocabulary.term(number))
-                    .unwrap_or(NONE),
-            ],
-        });
-        let of_small = small.vocabulary.beginning_with(c).map(|number| Term {
-            numbers: [NONE, number],
-        });
-        let is_new = |term: &Term| large.vocabulary.find(self.text(*term)).is_none();
-        let mut terms: Vec<Term> = of_large.chain(of_small.filter(is_new)).collect();
-        terms.retain(|term| self.frequency(*term) > 0);
+    /// The terms that begin with `c` and that `wanted` takes.
+    pub(crate) fn beginning_with(&self, c: char, wanted: impl Fn(&str) -> bool) -> Vec<Term> {
+        let mut terms: Vec<Term> = Vec::new();
+        for segment in &self.segments {
+            let vocabulary = &segment.vocabulary;
+            let texts = vocabulary
+                .beginning_with(c)
+                .map(|number| vocabulary.term(number));
+            for term in texts
+                .filter(|text| wanted(text))
+                .filter_map(|text| self.find(text))
+            {
+                if !terms.contains(&term) {
+                    terms.push(term);
+                }
+            }
+        }
         terms
     }
 
@@ -276,6 +275,12 @@ impl Bm25Index {
         all - gone.copied().unwrap_or(0)
     }
 
+    /// The greatest impact that a term has on any tool, or a little more.
+    pub(crate) fn peak(&self, term: Term) -> f32 {
+        let of = |at: usize| Self::number(term, at).map_or(0.0, |n| self.segments[at].peak(n));
+        of(0).max(of(1))
+    }
+
     /// How telling a term is.
     pub(crate) fn rarity(&self, term: Term) -> f32 {
         self.rarity_of(self.frequency(term))
@@ -296,7 +301,8 @@ impl Bm25Index {
     /// How much the tool at a place of the catalog is about a term.
     pub(crate) fn impact(&self, place: u32, term: Term) -> Option<f32> {
         let (segment, at) = self.locate(self.slots[place as usize]);
-        self.segments[segment].impact(at, Self::number(term, segment)?)
+        let posting = self.segments[segment].posting(as_u32(at), Self::number(term, segment)?)?;
+        Some(posting.impact)
     }
 
     /// The fields in which the tool at a place of the catalog has a term, each with how often.

@@ -20,6 +20,7 @@ mod query;
 mod ranker;
 mod repair;
 mod segment;
+mod sums;
 mod synonyms;
 mod top;
 mod vocabulary;

@@ -6,9 +6,11 @@ use crate::repair::near_terms;
 use crate::words::{Kind, Shape};
 
 /// Bytes of a query that are read.
-const MAX_QUERY_BYTES: usize = 16 * 1024;
+const MAX_QUERY_BYTES: usize = 4 * 1024;
 /// Words of a query that are looked at, repeated ones included.
-const MAX_QUERY_WORDS: usize = 2_048;
+const MAX_QUERY_WORDS: usize = 512;
+/// Unknown words of a query that are read as misspellings.
+const MAX_REPAIRS: usize = 8;
 /// What the words of an abbreviation weigh.
 const EXPANSION_WEIGHT: f32 = 0.7;
 /// What a common word weighs beside others; it is found in names only.
@@ -65,6 +67,7 @@ pub(crate) struct Query {
     pub(crate) is_foreign: bool,
     /// Whether it asks rather than orders.
     pub(crate) is_question: bool,
+    repairs: usize,
 }
 
 struct Asked {
@@ -156,8 +159,10 @@ impl Query {
             alternatives.extend(synonyms(index, word, options.unknown_synonym_weight));
         }
         if alternatives.is_empty()
+            && self.repairs < MAX_REPAIRS
             && let Some(repair) = options.repair
         {
+            self.repairs += 1;
             origin = Origin::Guessed;
             let near = near_terms(index, &word.word, repair);
             alternatives.extend(near.into_iter().map(|term| Alternative {

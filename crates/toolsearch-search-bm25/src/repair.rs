@@ -7,8 +7,8 @@ use crate::options::Repair;
 /// What may follow a stem. The index holds stems, so a misspelled word is compared with stems that have
 /// one of these behind them.
 const ENDINGS: [&str; 26] = [
-    "", "able", "al", "ance", "ate", "ated", "ating", "ation", "ations", "e", "ed", "er", "ers", "es",
-    "ic", "ies", "ing", "ion", "ions", "ity", "ive", "ly", "ment", "or", "s", "y",
+    "", "able", "al", "ance", "ate", "ated", "ating", "ation", "ations", "e", "ed", "er", "ers",
+    "es", "ic", "ies", "ing", "ion", "ions", "ity", "ive", "ly", "ment", "or", "s", "y",
 ];
 /// Fewer letters of a stem say too little for a mistake in the ending.
 const MIN_STEM: usize = 4;
@@ -21,8 +21,8 @@ pub(crate) fn near_terms(index: &Bm25Index, word: &str, repair: Repair) -> Vec<T
     if word.chars().count() < repair.min_chars || !word.chars().all(char::is_alphabetic) {
         return Vec::new();
     }
-    let mut found = index.beginning_with(first);
-    found.retain(|term| is_near(word, index.text(*term), repair.min_chars));
+    let is_near = |term: &str| may_be_near(word, term) && is_near(word, term, repair.min_chars);
+    let mut found = index.beginning_with(first, is_near);
     found.sort_by(|a, b| {
         let by_frequency = index.frequency(*b).cmp(&index.frequency(*a));
         by_frequency.then_with(|| index.text(*a).cmp(index.text(*b)))
@@ -31,10 +31,23 @@ pub(crate) fn near_terms(index: &Bm25Index, word: &str, repair: Repair) -> Vec<T
     found
 }
 
+/// A cheap look at lengths and at the second and third byte, because it is asked of every term with the
+/// same first letter: with one edit, one of the two stays or moves by one.
+fn may_be_near(word: &str, term: &str) -> bool {
+    if term.len() > word.len() + 4 || term.len() + 8 < word.len() {
+        return false;
+    }
+    let (word, term) = (word.as_bytes(), term.as_bytes());
+    let ([_, w1, w2, ..], [_, t1, t2, ..]) = (word, term) else {
+        return true;
+    };
+    // Another script has more bytes a letter; the first letter is the same anyway.
+    !w1.is_ascii() || !t1.is_ascii() || w1 == t1 || w2 == t2 || w2 == t1 || w1 == t2
+}
+
 /// Whether one edit makes `word` a word with the stem `term`.
 pub(crate) fn is_near(word: &str, term: &str, min_chars: usize) -> bool {
-    // Cheap checks first: this is asked of every term with the same first letter.
-    if term.len() > word.len() + 4 || term.len() + 8 < word.len() || term.len() + 1 < min_chars {
+    if term.len() + 1 < min_chars {
         return false;
     }
     if !word.is_ascii() || !term.is_ascii() {

@@ -219,6 +219,8 @@ pub(crate) struct Segment {
     starts: Vec<u32>,
     places: Vec<u32>,
     impacts: Vec<f32>,
+    /// The greatest impact of each term.
+    peaks: Vec<f32>,
 }
 
 /// One posting: the tool has the term.
@@ -252,6 +254,7 @@ impl Segment {
         let postings = starts.last().copied().unwrap_or(0) as usize;
         let (mut places, mut impacts) = (vec![0; postings], vec![0.0; postings]);
         let mut next = starts.clone();
+        let mut peaks: Vec<f32> = vec![0.0; vocabulary.len()];
         let mut name_words = Vec::with_capacity(bags.len());
         for tool in 0..bags.len() {
             let bag = bags.of(tool);
@@ -265,7 +268,10 @@ impl Segment {
                 named += u16::from(in_name && !vocabulary.term(same[0].term).contains(' '));
                 let slot = &mut next[same[0].term as usize];
                 places[*slot as usize] = as_u32(tool) | if in_name { IN_NAME } else { 0 };
-                impacts[*slot as usize] = raw / (raw + options.saturation);
+                let impact = raw / (raw + options.saturation);
+                impacts[*slot as usize] = impact;
+                let peak = &mut peaks[same[0].term as usize];
+                *peak = peak.max(impact);
                 *slot += 1;
             }
             name_words.push(named.max(1));
@@ -279,7 +285,13 @@ impl Segment {
             starts,
             places,
             impacts,
+            peaks,
         }
+    }
+
+    /// The greatest impact of a term.
+    pub(crate) fn peak(&self, term: u32) -> f32 {
+        self.peaks[term as usize]
     }
 
     fn range(&self, term: u32) -> std::ops::Range<usize> {
@@ -298,13 +310,17 @@ impl Segment {
         })
     }
 
-    /// How much a tool is about a term; `None` when it does not have it.
-    pub(crate) fn impact(&self, tool: usize, term: u32) -> Option<f32> {
+    /// The posting of a tool; `None` when it does not have the term.
+    pub(crate) fn posting(&self, tool: u32, term: u32) -> Option<Posting> {
         let range = self.range(term);
         let at = self.places[range.clone()]
-            .binary_search_by_key(&as_u32(tool), |place| place & !IN_NAME)
+            .binary_search_by_key(&tool, |place| place & !IN_NAME)
             .ok()?;
-        self.impacts[range].get(at).copied()
+        Some(Posting {
+            tool,
+            in_name: self.places[range.start + at] & IN_NAME != 0,
+            impact: self.impacts[range.start + at],
+        })
     }
 
     /// In how many tools a term stands.
@@ -329,7 +345,7 @@ impl Segment {
     pub(crate) fn heap_bytes(&self) -> usize {
         self.vocabulary.heap_bytes()
             + 8 * (self.tools.capacity() + self.places.capacity())
-            + 4 * (self.starts.capacity() + self.bags.ends.capacity())
+            + 4 * (self.starts.capacity() + self.peaks.capacity() + self.bags.ends.capacity())
             + 2 * self.name_words.capacity()
             + size_of::<Entry>() * self.bags.entries.capacity()
     }

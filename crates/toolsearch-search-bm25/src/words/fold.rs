@@ -10,8 +10,10 @@ pub(crate) fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }
-    // Composed again at the end, so that Hangul syllables and voiced kana stay one character.
-    Cow::Owned(text.nfkd().filter(|c| !is_accent(*c)).nfc().collect())
+    // Composed again at the end, so that Hangul syllables and voiced kana stay one character. Real text
+    // has no more characters than bytes; some characters stand for a sentence each.
+    let parts = text.nfkd().take(text.len() * 2);
+    Cow::Owned(parts.filter(|c| !is_accent(*c)).nfc().collect())
 }
 
 /// Appends the lower-case form. Dotless i is i, and letters that Unicode does not decompose lose

@@ -1,6 +1,8 @@
 //! Common English words that say nothing about a tool. Folded forms, sorted for the look-up; letters
 //! that an apostrophe leaves behind are among them.
 
+use std::sync::LazyLock;
+
 const COMMON: &[&str] = &[
     "a",
     "able",
@@ -185,9 +187,30 @@ const COMMON: &[&str] = &[
     "yours",
 ];
 
-/// Whether a folded word is common.
+/// Longest word of the list in bytes.
+const LONGEST: usize = 9;
+
+/// Where the words of each first letter begin; one more than there are letters.
+static BEGINS: LazyLock<[usize; 27]> = LazyLock::new(|| {
+    std::array::from_fn(|letter| {
+        let below =
+            |word: &&str| word.bytes().next().map_or(0, usize::from) < letter + usize::from(b'a');
+        COMMON.partition_point(below)
+    })
+});
+
+/// Whether a folded word is common. Asked of every word of every text, so that most answers come from
+/// the length and the first letter alone.
 pub(crate) fn is_common(word: &str) -> bool {
-    COMMON.binary_search(&word).is_ok()
+    let bytes = word.as_bytes();
+    let Some(letter @ b'a'..=b'z') = bytes.first() else {
+        return false;
+    };
+    if bytes.len() > LONGEST {
+        return false;
+    }
+    let letter = usize::from(letter - b'a');
+    COMMON[BEGINS[letter]..BEGINS[letter + 1]].contains(&word)
 }
 
 #[cfg(test)]
@@ -197,6 +220,10 @@ mod tests {
     #[test]
     fn list_is_sorted_so_that_every_word_is_found() {
         assert!(COMMON.is_sorted());
+        assert_eq!(
+            COMMON.iter().map(|word| word.len()).max(),
+            Some(super::LONGEST)
+        );
         assert!(COMMON.iter().all(|word| is_common(word)));
         assert!(!is_common("issue"));
     }

@@ -1,0 +1,296 @@
+//! What tools are paid for a query: lists of postings are added up, the heaviest first, until no further
+//! tool can come among the best; from there on only those that still can are looked at. Exact. Not here:
+//! what a query means, and evidence.
+
+use crate::index::{Bm25Index, Term};
+use crate::query::Query;
+use crate::segment::Posting;
+use crate::top::{Scored, Top};
+use crate::vocabulary::as_u32;
+
+/// An alternative of less weight says nothing about a name.
+const SAID: f32 = 0.5;
+/// Groups with several lists that are told apart.
+const MAX_SHARED: u32 = 30;
+/// Set in the marks of a tool that is in use.
+const USED: u32 = 1 << 30;
+/// Set in the marks of a tool that can still come among the best.
+const CANDIDATE: u32 = 1 << 31;
+/// Share of a query below which a tool counts as matching nothing when bounds are estimated.
+const LEAST_SHARE: f32 = 0.1;
+/// Postings fewer than this are added up without asking whether that is needed.
+const CHEAP: usize = 256;
+/// A list is searched for each candidate when it is so many times longer than there are candidates.
+const SEARCH_FACTOR: usize = 12;
+
+/// What one tool has been paid so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    score: f32,
+    covered: f32,
+    /// One bit for each group with several lists that has paid, and the two above.
+    marks: u32,
+    /// How many groups are found in the name.
+    named: u16,
+}
+
+/// The work space of a query: a sum for each slot, and the slots that are in use.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    sums: Vec<Sum>,
+    touched: Vec<u32>,
+    bounds: Vec<f32>,
+}
+
+/// The tools of one term of one group.
+#[derive(Debug, Clone, Copy)]
+struct List {
+    term: Term,
+    /// What it would pay a tool that is about nothing else.
+    worth: f32,
+    /// The most that it pays any tool, and how many tools it pays.
+    most: f32,
+    length: usize,
+    covered: f32,
+    /// The bit of its group when the group has more lists: a group pays once.
+    mark: u32,
+    says_name: bool,
+}
+
+impl Sum {
+    fn add(&mut self, list: &List, posting: Posting) {
+        if self.marks & list.mark != 0 {
+            return;
+        }
+        self.marks |= list.mark;
+        self.score += list.worth * posting.impact;
+        self.covered += list.covered;
+        self.named += u16::from(posting.in_name && list.says_name);
+    }
+}
+
+impl Bm25Index {
+    /// The best tools, best first.
+    pub(crate) fn rank(&self, query: &Query, limit: usize) -> Vec<Scored> {
+        let lists = self.lists(query);
+        let mut scratch = self.scratch();
+        scratch.sums.resize(self.slots_len(), Sum::default());
+        let added = self.add_until_settled(query, limit, &lists, &mut scratch);
+        self.add_to_candidates(&lists[added..], &mut scratch);
+        let mut ranked = self.select(query, limit, &scratch);
+        for slot in scratch.touched.drain(..) {
+            scratch.sums[slot as usize] = Sum::default();
+        }
+        self.keep(scratch);
+        let floor = ranked
+            .first()
+            .map_or(0.0, |best| best.score * self.parts.options.cut);
+        ranked.retain(|scored| scored.score >= floor);
+        ranked
+    }
+
+    /// All lists of a query, those that pay most first. The order depends on nothing but the catalog, so
+    /// that sums are equal to the last bit in every index of it.
+    fn lists(&self, query: &Query) -> Vec<List> {
+        let mut lists = Vec::with_capacity(query.groups.len() * 2);
+        let mut shared = 0;
+        for group in &query.groups {
+            let mut mark = 0;
+            let mut alternatives = &group.alternatives[..];
+            if alternatives.len() > 1 && shared < MAX_SHARED {
+                mark = 1 << shared;
+                shared += 1;
+            } else {
+                alternatives = &alternatives[..alternatives.len().min(1)];
+            }
+            lists.extend(alternatives.iter().map(|one| List {
+                term: one.term,
+                worth: one.weight * self.rarity(one.term),
+                most: one.weight * self.rarity(one.term) * self.peak(one.term),
+                length: self.frequency(one.term) as usize,
+                covered: group.mass * one.weight,
+                mark,
+                says_name: one.weight >= SAID && !group.is_pair,
+            }));
+        }
+        lists.sort_by(|a, b| {
+            let by_worth = b.worth.total_cmp(&a.worth);
+            by_worth
+                .then_with(|| self.text(a.term).cmp(self.text(b.term)))
+                .then_with(|| a.mark.cmp(&b.mark))
+        });
+        lists
+    }
+
+    /// Adds lists until the rest cannot bring a new tool among the best. Tells how many were added; when
+    /// not all were, the tools that can still be among the best are marked and kept as the touched ones.
+    fn add_until_settled(
+        &self,
+        query: &Query,
+        limit: usize,
+        lists: &[List],
+        scratch: &mut Scratch,
+    ) -> usize {
+        let mut rest: f32 = lists.iter().map(|list| list.most).sum();
+        let mut left: usize = lists.iter().map(|list| list.length).sum();
+        let mut best = 0.0_f32;
+        let mut asked_at = f32::INFINITY;
+        for (at, list) in lists.iter().enumerate() {
+            let is_worth_it = left > CHEAP.max(scratch.touched.len()) && rest < asked_at * 0.7;
+            if is_worth_it && rest < best && scratch.touched.len() >= limit {
+                asked_at = rest;
+                if self.settles(query, limit, rest, scratch) {
+                    return at;
+                }
+            }
+            best = best.max(self.add(list, scratch));
+            rest -= list.most;
+            left -= list.length;
+        }
+        lists.len()
+    }
+
+    /// Adds a list; gives the greatest sum that it came by.
+    fn add(&self, list: &List, scratch: &mut Scratch) -> f32 {
+        let mut best = 0.0_f32;
+        let Scratch { sums, touched, .. } = scratch;
+        for (at, (segment, begin)) in self.segments().into_iter().enumerate() {
+            let Some(term) = Self::number(list.term, at) else {
+                continue;
+            };
+            for posting in segment.postings(term) {
+                let slot = begin + posting.tool as usize;
+                let sum = &mut sums[slot];
+                if sum.marks & USED == 0 {
+                    sum.marks |= USED;
+                    touched.push(as_u32(slot));
+                }
+                sum.add(list, posting);
+                best = best.max(sum.score);
+            }
+        }
+        best
+    }
+
+    /// Whether tools that have nothing so far cannot come among the best by lists that pay at most `rest`
+    /// together. If so, only tools that still can stay touched.
+    fn settles(&self, query: &Query, limit: usize, rest: f32, scratch: &mut Scratch) -> bool {
+        let Scratch {
+            sums,
+            touched,
+            bounds,
+        } = scratch;
+        let options = &self.parts.options;
+        let rest = rest.max(0.0) * (1.0 + 1.0e-4);
+        let mass = query.mass.max(f32::MIN_POSITIVE);
+        // A power up to 1 of a share lies above the line between two points of it.
+        let power = options.coverage_power;
+        if !(0.0..=1.0).contains(&power) || options.name_share < 0.0 {
+            return false;
+        }
+        let low = LEAST_SHARE.powf(power);
+        let slope = (1.0 - low) / (1.0 - LEAST_SHARE);
+        let at_least = |sum: &Sum| {
+            let share = (sum.covered / mass).clamp(0.0, 1.0);
+            if share < LEAST_SHARE {
+                return 0.0;
+            }
+            sum.score * (low + (share - LEAST_SHARE) * slope)
+        };
+        let most = 1.0 + options.name_share;
+        let needed = rest * most;
+        bounds.clear();
+        for slot in &*touched {
+            let sum = &sums[*slot as usize];
+            // Few tools are so far ahead, so that most are passed over here.
+            if sum.score > needed && self.place(*slot).is_some() {
+                bounds.push(at_least(sum));
+            }
+        }
+        if bounds.len() < limit {
+            return false;
+        }
+        let (_, kept, _) = bounds.select_nth_unstable_by(limit - 1, |a, b| b.total_cmp(a));
+        let floor = *kept * (1.0 - 1.0e-4);
+        if needed >= floor {
+            return false;
+        }
+        let mut gone = 0;
+        for at in 0..touched.len() {
+            let slot = touched[at];
+            let sum = &mut sums[slot as usize];
+            if (sum.score + rest) * most >= floor {
+                sum.marks |= CANDIDATE;
+                touched.swap(gone, at);
+                gone += 1;
+            }
+        }
+        for slot in touched.drain(gone..) {
+            sums[slot as usize] = Sum::default();
+        }
+        true
+    }
+
+    /// Adds lists to marked tools alone.
+    fn add_to_candidates(&self, lists: &[List], scratch: &mut Scratch) {
+        let Scratch { sums, touched, .. } = scratch;
+        let [(large, _), (small, size)] = self.segments();
+        for list in lists {
+            if list.length > touched.len() * SEARCH_FACTOR {
+                let terms = [0, 1].map(|at| Self::number(list.term, at));
+                for slot in &*touched {
+                    let at = *slot as usize;
+                    let posting = match at.checked_sub(size) {
+                        None => terms[0].and_then(|term| large.posting(*slot, term)),
+                        Some(at) => terms[1].and_then(|term| small.posting(as_u32(at), term)),
+                    };
+                    if let Some(posting) = posting {
+                        sums[at].add(list, posting);
+                    }
+                }
+                continue;
+            }
+            for (at, (segment, begin)) in self.segments().into_iter().enumerate() {
+                let Some(term) = Self::number(list.term, at) else {
+                    continue;
+                };
+                for posting in segment.postings(term) {
+                    let sum = &mut sums[begin + posting.tool as usize];
+                    if sum.marks & CANDIDATE != 0 {
+                        sum.add(list, posting);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The best of the touched tools. One is looked at closely only when its sum could be among them.
+    fn select(&self, query: &Query, limit: usize, scratch: &Scratch) -> Vec<Scored> {
+        let options = &self.parts.options;
+        let most = 1.0 + options.name_share.max(0.0);
+        let mass = query.mass.max(f32::MIN_POSITIVE);
+        let [(large, _), (small, size)] = self.segments();
+        let mut top = Top::new(limit.min(self.catalog.len()));
+        for slot in &scratch.touched {
+            let sum = &scratch.sums[*slot as usize];
+            if sum.score <= 0.0 || sum.score * most < top.floor() {
+                continue;
+            }
+            let Some(place) = self.place(*slot) else {
+                continue;
+            };
+            let slot = *slot as usize;
+            let words = match slot.checked_sub(size) {
+                None => large.name_words[slot],
+                Some(at) => small.name_words[at],
+            };
+            // A tool that matches nothing that counts keeps a trace of its score.
+            let share = (sum.covered / mass).clamp(1.0e-3, 1.0);
+            let said = (f32::from(sum.named) / f32::from(words)).min(1.0);
+            let score =
+                sum.score * share.powf(options.coverage_power) * (1.0 + options.name_share * said);
+            top.offer(Scored { score, place });
+        }
+        top.into_sorted()
+    }
+}
