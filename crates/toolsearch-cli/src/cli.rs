@@ -157,6 +157,26 @@ pub(crate) struct RunArgs {
     /// File with the program; - reads standard input
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
+    /// What runs it [default: that of the configuration]
+    #[arg(long, value_enum)]
+    pub(crate) engine: Option<EngineArg>,
+    /// How long it may run
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    pub(crate) timeout_ms: Option<u64>,
+    /// Tell every search and call as it ends, on standard error
+    #[arg(long)]
+    pub(crate) trace: bool,
+}
+
+/// An engine by its word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineArg {
+    /// Whichever works here
+    Auto,
+    /// The embedded one
+    Quickjs,
+    /// The Node of this machine
+    Node,
 }
 
 /// Arguments of `agent`.

@@ -6,18 +6,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use toolsearch_catalog::Outcome;
+use toolsearch_catalog::{Outcome, ToolId};
 use toolsearch_invoke::CallId;
 use toolsearch_mode::{
-    CallNote, Failure, FailureCode, Request, Response, RunError, RunReply, bridge, render,
+    CallNote, Failure, FailureCode, Query, Request, Response, RunError, RunReply, bridge, render,
 };
 use toolsearch_sandbox::{
-    ErrorCode, Host, HostError, HostReply, Journal, Pause, Program, RunReport, RunStatus,
+    ErrorCode, Host, HostError, HostReply, Journal, LogLine, Pause, Program, RunReport, RunStatus,
 };
 use toolsearch_telemetry::{Event, Ran};
 
 use crate::attachments::Attachments;
 use crate::dispatch::{Dispatched, Origin, Prepared};
+use crate::plan::engine_of;
 use crate::session::Core;
 
 /// Most notes that a run's answer carries.
@@ -109,10 +110,11 @@ impl Core {
             notes: Mutex::new(notes),
             waiting: Mutex::new(Vec::new()),
         });
-        let engine = &self.shared.parts.engine;
+        let engine = engine_of(&self.shared, &self.programs);
         let shared_host: Arc<dyn Host> = Arc::clone(&host) as Arc<dyn Host>;
-        let limits = &self.shared.options.code;
-        let report = engine.run(program.clone(), shared_host, limits).await;
+        let mut limits = self.shared.options.code.clone();
+        limits.wall = self.programs.wall.unwrap_or(limits.wall);
+        let report = engine.run(program.clone(), shared_host, &limits).await;
         let notes = host
             .notes
             .lock()
@@ -164,7 +166,7 @@ impl Host for GuestHost {
                 queries, explain, ..
             } => {
                 let response = core.search(&queries, explain).await;
-                self.note_search(&response);
+                self.note_search(&queries, &response);
                 response
             }
             Request::Describe(ids) => {
@@ -179,6 +181,10 @@ impl Host for GuestHost {
             Ok(value) => HostReply::Value(value),
             Err(failure) => HostReply::Error(guest_error(&failure)),
         }
+    }
+
+    fn log(&self, line: &LogLine) {
+        self.core.programs.watch(|watcher| watcher.logged(line));
     }
 
     fn pause(&self) -> Option<Pause> {
@@ -202,13 +208,11 @@ impl GuestHost {
         let dispatched = self.core.call(call, origin).await;
         match &dispatched {
             Dispatched::Done(reply) => {
-                let note = CallNote::new(reply.tool.id.clone(), !reply.outcome.is_error);
-                self.notes(|notes| notes.calls.push(note));
+                self.note_call(&reply.tool.id, !reply.outcome.is_error);
             }
             Dispatched::Failed(failure) => {
                 if let Some(id) = &failure.tool {
-                    let note = CallNote::new(id.clone(), false);
-                    self.notes(|notes| notes.calls.push(note));
+                    self.note_call(id, false);
                 }
                 return Err(Response::Failed(failure.clone()));
             }
@@ -227,7 +231,19 @@ impl GuestHost {
         })
     }
 
-    fn note_search(&self, response: &Response) {
+    fn note_call(&self, id: &ToolId, ok: bool) {
+        self.notes(|notes| notes.calls.push(CallNote::new(id.clone(), ok)));
+        self.core.programs.watch(|watcher| watcher.called(id, ok));
+    }
+
+    fn note_search(&self, queries: &[Query], response: &Response) {
+        if let Response::Search(reply) = response {
+            let hits = reply.groups.iter().map(|group| group.hits.len()).sum();
+            let texts: Vec<String> = queries.iter().map(|query| query.text.clone()).collect();
+            self.core
+                .programs
+                .watch(|watcher| watcher.searched(&texts, hits));
+        }
         self.notes(|notes| {
             notes.searches += 1;
             let Response::Search(reply) = response else {

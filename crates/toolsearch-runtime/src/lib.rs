@@ -12,6 +12,7 @@ mod dispatch;
 mod guard;
 mod guest;
 mod plan;
+mod programs;
 mod query;
 mod reply;
 mod results;
@@ -20,6 +21,7 @@ mod snapshot;
 
 pub use components::{Clock, Compaction, Components, Misconfigured, Options, SystemClock};
 pub use plan::{OpenError, OpenRequest};
+pub use programs::{Programs, Watcher};
 pub use reply::{ClientAnswer, ClientCall, ModelCall, Pending, Reply, ResumeError};
 pub use session::Session;
 pub use snapshot::Snapshot;

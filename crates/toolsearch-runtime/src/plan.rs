@@ -10,11 +10,13 @@ use toolsearch_catalog::{
 use toolsearch_invoke::{Invokers, Listing, Outage};
 use toolsearch_mode::{Direct, Mode, Surface, View};
 use toolsearch_policy::{RuleFault, Subject};
+use toolsearch_sandbox::Engine;
 use toolsearch_search::{SearchError, SearchRequest};
 use toolsearch_telemetry::{Event, Fallback, Opened, Sizes, Stamped};
 
 use crate::Shared;
 use crate::components::Compaction;
+use crate::programs::Programs;
 use crate::results;
 use crate::session::Session;
 use crate::snapshot::{Snapshot, direct_bytes};
@@ -44,6 +46,8 @@ pub struct OpenRequest {
     pub context_tokens: Option<usize>,
     /// Exact ids or unique names of tools whose schemas must be visible.
     pub required: Vec<String>,
+    /// How programs of this session are run, where other than the runtime says.
+    pub programs: Programs,
 }
 
 impl OpenRequest {
@@ -195,7 +199,8 @@ pub(crate) async fn open(shared: &Arc<Shared>, request: OpenRequest) -> Result<S
         .mode
         .clone()
         .unwrap_or_else(|| Arc::clone(&shared.parts.mode));
-    let (mode, fallback) = usable_mode(shared, wanted).await;
+    let engine = engine_of(shared, &request.programs);
+    let (mode, fallback) = usable_mode(shared, wanted, engine).await;
     let key = key(shared, &request, mode.as_ref());
     let (plan, reused) = match shared.plans.plan(&key) {
         Some(plan) => (plan, true),
@@ -205,7 +210,7 @@ pub(crate) async fn open(shared: &Arc<Shared>, request: OpenRequest) -> Result<S
             (plan, false)
         }
     };
-    record(shared, &request.subject, &session, &plan, reused, now);
+    record(shared, &request, &session, &plan, reused, now);
     let outages: Vec<(Source, Outage)> = request
         .listings
         .iter()
@@ -225,11 +230,11 @@ pub(crate) async fn open(shared: &Arc<Shared>, request: OpenRequest) -> Result<S
 async fn usable_mode(
     shared: &Arc<Shared>,
     wanted: Arc<dyn Mode>,
+    engine: Arc<dyn Engine>,
 ) -> (Arc<dyn Mode>, Option<Fallback>) {
     if !wanted.needs_engine() {
         return (wanted, None);
     }
-    let engine = Arc::clone(&shared.parts.engine);
     let checked = tokio::task::spawn_blocking(move || engine.check()).await;
     let reason = match checked {
         Ok(Ok(_)) => return (wanted, None),
@@ -239,6 +244,12 @@ async fn usable_mode(
     tracing::warn!(from = wanted.name(), to = shared.parts.fallback.name(), %reason, "mode changed");
     let fallback = Fallback::new(wanted.name(), reason);
     (Arc::clone(&shared.parts.fallback), Some(fallback))
+}
+
+/// What runs the programs of a session.
+pub(crate) fn engine_of(shared: &Shared, programs: &Programs) -> Arc<dyn Engine> {
+    let engine = programs.engine.as_ref();
+    Arc::clone(engine.unwrap_or(&shared.parts.engine))
 }
 
 fn key(shared: &Shared, request: &OpenRequest, mode: &dyn Mode) -> Key {
@@ -454,14 +465,21 @@ fn sizes(snapshot: &Snapshot, direct: &[Arc<ToolDescriptor>], surface: &Surface)
     )
 }
 
-fn record(shared: &Shared, subject: &Subject, session: &str, plan: &Plan, reused: bool, now: u64) {
+fn record(
+    shared: &Shared,
+    request: &OpenRequest,
+    session: &str,
+    plan: &Plan,
+    reused: bool,
+    now: u64,
+) {
     let catalog = &plan.snapshot.catalog;
     let mut opened = Opened::new(plan.mode.name(), catalog.fingerprint().as_str(), plan.sizes);
-    opened.agent.clone_from(&subject.agent);
+    opened.agent.clone_from(&request.subject.agent);
     opened.engine = plan
         .mode
         .needs_engine()
-        .then(|| shared.parts.engine.name().to_owned());
+        .then(|| engine_of(shared, &request.programs).name().to_owned());
     opened.fallback.clone_from(&plan.fallback);
     opened.catalog = catalog.sources();
     opened.reused = reused;

@@ -19,6 +19,7 @@ use crate::dispatch::{Dispatched, Origin};
 use crate::guard::LoopGuard;
 use crate::guest::RunEnd;
 use crate::plan::{OpenRequest, Plan};
+use crate::programs::Programs;
 use crate::query::outage_notes;
 use crate::reply::{ClientAnswer, ModelCall, Pending, PendingState, Reply, ResumeError, fits};
 use crate::results::{ResultReader, Results};
@@ -36,6 +37,7 @@ pub(crate) struct Core {
     pub(crate) in_flight: Semaphore,
     pub(crate) results: Arc<Results>,
     pub(crate) guard: LoopGuard,
+    pub(crate) programs: Programs,
     calls: AtomicU64,
 }
 
@@ -100,6 +102,7 @@ impl Session {
             in_flight,
             results,
             guard: LoopGuard::default(),
+            programs: request.programs,
             calls: AtomicU64::new(0),
             shared,
         };

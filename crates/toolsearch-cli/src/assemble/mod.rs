@@ -185,7 +185,7 @@ fn supported(settings: &Settings) -> Result<(), Fault> {
 
 fn components(configuration: &Configuration, purpose: &Purpose) -> Components {
     let effective = &configuration.effective;
-    let mut parts = toolsearch::recommended_with(modes::engine(effective));
+    let mut parts = toolsearch::recommended_with(modes::engine(effective.engine.value));
     parts.mode = modes::mode(effective);
     // Whoever stands behind a model's client is not at this terminal.
     if matches!(purpose, Purpose::Command | Purpose::Agent) {

@@ -60,8 +60,8 @@ impl Mode for CodeSurface {
 }
 
 /// What runs programs. Nothing is started before the first check or run.
-pub(crate) fn engine(effective: &Effective) -> Arc<dyn Engine> {
-    match effective.engine.value {
+pub(crate) fn engine(choice: EngineChoice) -> Arc<dyn Engine> {
+    match choice {
         EngineChoice::Node => toolsearch::node_engine(),
         EngineChoice::Quickjs => toolsearch::process_engine(),
         _ => toolsearch::auto_engine(),

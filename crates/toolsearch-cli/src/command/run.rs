@@ -3,14 +3,19 @@
 use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use serde_json::Value;
+use toolsearch::catalog::ToolId;
 use toolsearch::mode::{Request, Response, RunReply, render};
 use toolsearch::mode_code::CodeMode;
-use toolsearch::runtime::{Compaction, Session};
+use toolsearch::runtime::{Compaction, Programs, Session, Watcher};
+use toolsearch::sandbox::LogLine;
+use toolsearch_config::EngineChoice;
 
-use crate::assemble::Assembled;
-use crate::cli::RunArgs;
+use crate::assemble::{Assembled, modes};
+use crate::cli::{EngineArg, RunArgs};
 use crate::fault::{Done, Exit, Fault, program_exit};
 use crate::output::Output;
 
@@ -22,7 +27,12 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Runs a program.
 pub(crate) async fn run(args: &RunArgs, assembled: &Assembled, output: &Output) -> Done {
     let code = source(args)?;
-    let session = open(assembled).await?;
+    let watched = Arc::new(Watched::new(args, output));
+    let session = open_with(assembled, programs(args, &watched)).await?;
+    if let Some(fallback) = session.fallback() {
+        let code = "engine_unavailable";
+        return Err(Fault::new(Exit::Unavailable, code, &fallback.reason));
+    }
     let reply = match session.request(Request::Run { code }).await {
         Ok(Response::Run(reply)) => reply,
         Ok(other) => return Err(unexpected(other)),
@@ -35,7 +45,7 @@ pub(crate) async fn run(args: &RunArgs, assembled: &Assembled, output: &Output) 
     if output.json {
         output.document(&render::run_value(&reply))?;
     } else {
-        show(&reply, output)?;
+        show(&reply, watched.lines.load(Ordering::Relaxed), output)?;
     }
     Ok(match &reply.error {
         Some(error) => program_exit(&error.code),
@@ -45,10 +55,73 @@ pub(crate) async fn run(args: &RunArgs, assembled: &Assembled, output: &Output) 
 
 /// A session in mode `code`, whatever is shown to models.
 pub(crate) async fn open(assembled: &Assembled) -> Result<Session, Fault> {
+    open_with(assembled, Programs::default()).await
+}
+
+async fn open_with(assembled: &Assembled, programs: Programs) -> Result<Session, Fault> {
     let mut request = assembled.request(assembled.sources.list().await);
+    request.programs = programs;
     request.mode = Some(Arc::new(CodeMode));
     request.compaction = Some(Compaction::Always);
     assembled.open_with(request).await
+}
+
+fn programs(args: &RunArgs, watched: &Arc<Watched>) -> Programs {
+    let mut programs = Programs::default();
+    programs.engine = args.engine.map(|engine| {
+        modes::engine(match engine {
+            EngineArg::Auto => EngineChoice::Auto,
+            EngineArg::Quickjs => EngineChoice::Quickjs,
+            EngineArg::Node => EngineChoice::Node,
+        })
+    });
+    programs.wall = args.timeout_ms.map(Duration::from_millis);
+    programs.watcher = Some(Arc::clone(watched) as Arc<dyn Watcher>);
+    programs
+}
+
+/// Writes what a program does to standard error as it happens.
+#[derive(Debug)]
+struct Watched {
+    output: Output,
+    trace: bool,
+    /// Lines written so far.
+    lines: AtomicUsize,
+}
+
+impl Watched {
+    fn new(args: &RunArgs, output: &Output) -> Self {
+        Self {
+            output: output.clone(),
+            trace: args.trace,
+            lines: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl Watcher for Watched {
+    fn logged(&self, line: &LogLine) {
+        // A document holds them all.
+        if !self.output.json {
+            self.output.remark(&line.text);
+            self.lines.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn searched(&self, queries: &[String], hits: usize) {
+        if self.trace {
+            let noun = if hits == 1 { "hit" } else { "hits" };
+            let step = format!("search {queries:?}: {hits} {noun}");
+            self.output.step(&step);
+        }
+    }
+
+    fn called(&self, tool: &ToolId, ok: bool) {
+        if self.trace {
+            let outcome = if ok { "done" } else { "failed" };
+            self.output.step(&format!("call {tool}: {outcome}"));
+        }
+    }
 }
 
 fn source(args: &RunArgs) -> Result<String, Fault> {
@@ -69,14 +142,32 @@ fn source(args: &RunArgs) -> Result<String, Fault> {
     Ok(code)
 }
 
-/// The value on standard output; everything about it on standard error.
-fn show(reply: &RunReply, output: &Output) -> Result<(), Fault> {
-    for line in &reply.logs {
+/// The value on standard output; everything about it on standard error. So many lines of its log are there
+/// already.
+fn show(reply: &RunReply, lines: usize, output: &Output) -> Result<(), Fault> {
+    for line in reply.logs.iter().skip(lines) {
         output.remark(line);
     }
     for note in &reply.notes {
         output.note(note);
     }
+    if reply.truncated {
+        output.note("what the program gave out was cut to its limit");
+    }
+    for block in &reply.blocks {
+        let kind = block["type"].as_str().unwrap_or("block");
+        let media = block["mimeType"].as_str().unwrap_or("");
+        output.note(&format!("attached: {kind} {media}"));
+    }
+    let count = |name: &str| reply.telemetry[name].as_u64().unwrap_or(0);
+    output.note(&format!(
+        "{} searches, {} describes, {} calls, {} ms with {}",
+        count("searches"),
+        count("describes"),
+        count("calls"),
+        count("ms"),
+        reply.telemetry["engine"].as_str().unwrap_or("no engine"),
+    ));
     if let Some(error) = &reply.error {
         let place = error.line.map(|line| format!(" (line {line})"));
         let mut text = format!(
