@@ -360,8 +360,17 @@
     if (result.isError === true) {
       throw hostError({ code: 'tool_error', name: 'ToolError', message: text ?? 'the tool failed' }, new Error('').stack);
     }
+    const { structuredContent: structured, content } = result;
+    if ((structured === undefined || structured === null) && hasOtherBlocks(content)) return content;
     const value = plainValue(result, text);
-    return value !== undefined ? value : result.content ?? result;
+    return value !== undefined ? value : content ?? result;
+  }
+
+  // Pictures and the like: the text beside them is not the whole value.
+  function hasOtherBlocks(content) {
+    if (!isArray(content)) return false;
+    for (let i = 0; i < content.length; i++) if (content[i]?.type !== 'text') return true;
+    return false;
   }
 
   function textContent(result) {

@@ -162,9 +162,20 @@ pub(super) fn missing(name: &str) -> Option<&'static str> {
 
 /// A helper of `tools` that does not exist.
 pub(super) fn unknown_helper(line: &str) -> Option<String> {
-    let (_, after) = line.split_once("tools.")?;
-    let end = after.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))?;
-    let name = &after[..end];
+    let name = match line.split_once("tools[") {
+        Some((_, after)) => {
+            let quote = after
+                .chars()
+                .next()
+                .filter(|c| matches!(c, '\'' | '"' | '`'))?;
+            after[1..].split_once(quote)?.0
+        }
+        None => {
+            let (_, after) = line.split_once("tools.")?;
+            let end = after.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'))?;
+            &after[..end]
+        }
+    };
     if ["search", "describe", "call", "callValue", ""].contains(&name) {
         return None;
     }

@@ -96,5 +96,11 @@ fn unknown_helpers_are_named() {
             .unwrap()
             .contains("create_issue")
     );
+    assert!(
+        unknown_helper("tools['get-x.v2']({})")
+            .unwrap()
+            .contains("tools.call(\"get-x.v2\"")
+    );
+    assert_eq!(unknown_helper("tools[name]()"), None);
     assert_eq!(unknown_helper("await tools.search(x)"), None);
 }
