@@ -44,7 +44,8 @@ the product under load and under test
   qa ARGS...         scenarios against a mock provider, e.g.
                      qa suite --provider-mode mock-openai --scenario tool-search-gateway-e2e
   bench NAME         measurements on a release build
-  eval ARGS...       `toolsearch eval` on a release build
+  eval ARGS...       how well the ranker finds tools, e.g.
+                     eval --baseline crates/toolsearch-eval/baseline.json
 
 set-up and release
   tools              install the pinned command-line tools into target/tools

@@ -52,14 +52,15 @@ pub(crate) fn bench(context: &Context, args: &[String]) -> Result<()> {
     shell::run(command.args(args))
 }
 
-/// `cargo xtask eval ARGS...`: hands the arguments to `toolsearch eval` of a release build.
+/// `cargo xtask eval ARGS...`: measures how well the product's ranker finds tools.
 pub(crate) fn eval(context: &Context, args: &[String]) -> Result<()> {
-    release_binary(context)?;
-    let binary = context.built("release", "toolsearch");
-    if shell::output(context.command(&binary).args(["eval", "--help"])).is_err() {
-        bail!("this version of toolsearch has no `eval` command, so nothing was evaluated");
-    }
-    shell::run(context.command(&binary).arg("eval").args(args))
+    let mut run = context.cargo();
+    run.args(["run", "--release", "--package", "toolsearch-eval"])
+        .args(["--example", "retrieval"])
+        .args(context.locked())
+        .arg("--")
+        .args(args);
+    shell::run(&mut run)
 }
 
 /// Builds the release binary.

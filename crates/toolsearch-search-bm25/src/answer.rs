@@ -18,10 +18,12 @@ impl Bm25Index {
         if !query.has_words {
             return SearchResponse::empty(EmptyReason::NoTerms, Vec::new());
         }
-        let ranked = self.rank(&query, request.limit);
+        // The gate looks at the same tools however few are asked for.
+        let mut ranked = self.rank(&query, request.limit.max(gate::ASKED));
         if ranked.is_empty() || gate::refuses(self, &query, &ranked) {
             return SearchResponse::empty(EmptyReason::NoMatch, Vec::new());
         }
+        ranked.truncate(request.limit);
         SearchResponse::of(self.hits(&query, &ranked, request.explain))
     }
 

@@ -7,7 +7,7 @@ use crate::query::{Group, Origin, Query};
 use crate::top::Scored;
 
 /// The best tools that are asked whether one of them is meant.
-const ASKED: usize = 3;
+pub(crate) const ASKED: usize = 3;
 /// A guess at least so sure counts as a word that was said.
 const SURE: f32 = 0.7;
 /// Alternatives of less weight are hints and not what was said.
@@ -36,7 +36,8 @@ pub(crate) fn refuses(index: &Bm25Index, query: &Query, ranked: &[Scored]) -> bo
 
 fn is_meant(index: &Bm25Index, groups: &[&Group], place: u32, gate: Gate) -> bool {
     let one_tool = index.rarity_of(1);
-    let (mut covered, mut asked, mut words, mut owner) = (0.0, 0.0, 0, 0.0);
+    let (mut covered, mut asked, mut owner) = (0.0, 0.0, 0.0);
+    let (mut said, mut meant) = (0, 0);
     for group in groups {
         let sure = confidence(group);
         let expected = sure * group.mass + (1.0 - sure) * index.rarity_of(0);
@@ -56,9 +57,12 @@ fn is_meant(index: &Bm25Index, groups: &[&Group], place: u32, gate: Gate) -> boo
             _ => found.weight.min(1.0),
         };
         covered += expected * weight * share * sure;
-        if sure >= SURE && found.weight >= SAID {
-            let rarity = index.rarity(found.term);
-            words += usize::from(rarity >= gate.telling * one_tool);
+        let is_telling = index.rarity(found.term) >= gate.telling * one_tool;
+        if found.weight >= SAID && is_telling {
+            said += usize::from(sure >= SURE);
+            // A word of like meaning is believed in a name, and beside it what is no mere parameter.
+            let is_like = group.origin == Origin::Like && share >= 1.0;
+            meant += usize::from(is_like || (sure >= SURE && share > gate.parameters));
         }
         if found.weight >= SAID && found.has(&[Field::Owner]) {
             owner += index.rarity(found.term);
@@ -66,7 +70,7 @@ fn is_meant(index: &Bm25Index, groups: &[&Group], place: u32, gate: Gate) -> boo
     }
     let enough = gate.coverage[groups.len().saturating_sub(1).clamp(1, 3) - 1];
     covered >= enough * asked
-        || words >= gate.words
+        || said.max(meant) >= gate.words
         || (owner >= gate.owner * one_tool
             && owner >= gate.owner_share * name_of_owner(index, place))
 }

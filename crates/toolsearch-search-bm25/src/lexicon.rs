@@ -1,7 +1,7 @@
 //! Small tables from the words of another language to the English words of tools. Not here: when a
 //! query is taken to be in that language.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 use crate::options::WordOptions;
@@ -15,6 +15,8 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("arabic", include_str!("data/arabic.tsv")),
 ];
 
+/// Stands for the English of a word that says nothing about a tool.
+const FILLER: &str = "-";
 /// The Arabic article is written as a part of its word.
 const ARTICLE: &str = "ال";
 /// Characters of the longest word without spaces around it.
@@ -30,6 +32,8 @@ pub struct Lexicon {
     stems: BTreeMap<String, String>,
     /// Words of scripts that are written without spaces.
     runs: BTreeMap<String, String>,
+    /// Words that say nothing about a tool; whole words only.
+    fillers: BTreeSet<String>,
 }
 
 /// Why a text is no table.
@@ -48,7 +52,8 @@ pub enum LexiconError {
 }
 
 impl Lexicon {
-    /// Reads lines of a stem, a tab and an English word. Blank lines and lines that begin with `#`
+    /// Reads lines of a stem, a tab and English words, any of which may be meant. A dash instead of them
+    /// marks a word, as a whole, that says nothing about a tool: `the`, `please`. Blank lines and lines that begin with `#`
     /// are skipped. A stem may have two words.
     ///
     /// # Errors
@@ -56,6 +61,7 @@ impl Lexicon {
     pub fn parse(name: &str, text: &str) -> Result<Self, LexiconError> {
         let words = Words::new(WordOptions::default());
         let (mut stems, mut runs) = (BTreeMap::new(), BTreeMap::new());
+        let mut fillers = BTreeSet::new();
         for (at, line) in text.lines().enumerate() {
             if at >= MAX_LINES {
                 return Err(LexiconError::TooLong);
@@ -72,6 +78,10 @@ impl Lexicon {
             } else {
                 folded(&words, stem)
             };
+            if english.trim() == FILLER {
+                fillers.insert(stem);
+                continue;
+            }
             let english = folded(&words, english);
             if stem.is_empty() || english.is_empty() {
                 return Err(wrong());
@@ -80,7 +90,12 @@ impl Lexicon {
             table.entry(stem).or_insert(english);
         }
         let name = name.to_owned();
-        Ok(Self { name, stems, runs })
+        Ok(Self {
+            name,
+            stems,
+            runs,
+            fillers,
+        })
     }
 
     /// Verbs and nouns of Turkish requests.
@@ -132,6 +147,11 @@ impl Lexicon {
             }
             rest = &rest[found.map_or(first.len_utf8(), |(length, _)| length)..];
         }
+    }
+
+    /// Whether a folded word is one that says nothing.
+    pub(crate) fn is_filler(&self, word: &str) -> bool {
+        self.fillers.contains(word)
     }
 
     /// The English of a folded word, or of two words with a space between.

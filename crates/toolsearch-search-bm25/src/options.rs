@@ -40,6 +40,11 @@ pub struct Options {
     pub gate: Option<Gate>,
     /// Hits below this share of the best score are left out.
     pub cut: f32,
+    /// The same where the best tool matches less than `weak_share` of the query: what follows it then is
+    /// chance.
+    pub weak_cut: f32,
+    /// See `weak_cut`.
+    pub weak_share: f32,
     /// Distinct words of a query that are read.
     pub query_terms: usize,
 }
@@ -62,7 +67,9 @@ impl Default for Options {
             name_share: 0.2,
             gate: Some(Gate::default()),
             cut: 0.15,
-            query_terms: 64,
+            weak_cut: 0.35,
+            weak_share: 0.2,
+            query_terms: 128,
         }
     }
 }

@@ -88,8 +88,8 @@ impl Query {
         let mut query = Self::default();
         let only_common = asked.iter().all(|word| word.common);
         let foreign = foreign_words(index, &asked);
-        query.is_foreign = foreign.iter().any(|words| !words.is_empty());
-        query.is_question = text.contains(['?', '？', '؟']);
+        query.is_foreign = foreign.iter().any(Option::is_some);
+        query.is_question = is_question(text);
         let mut part_weight = 1.0;
         for (at, word) in asked.iter().enumerate() {
             if word.shape == Shape::Part {
@@ -105,7 +105,10 @@ impl Query {
                 query.unknown(index, word, &[]);
                 part_weight = PART_WEIGHT;
             } else if !word.has_parts && word.shape == Shape::Whole && !expands(index, word) {
-                query.unknown(index, word, &foreign[at]);
+                match &foreign[at] {
+                    Some(filler) if filler.is_empty() => {}
+                    terms => query.unknown(index, word, terms.as_deref().unwrap_or_default()),
+                }
             }
             query.expand(index, word);
         }
@@ -259,6 +262,19 @@ impl Query {
     }
 }
 
+/// Whether a text asks. Its end or its first word tells.
+fn is_question(text: &str) -> bool {
+    const FIRST: [&str; 16] = [
+        "are", "can", "could", "did", "do", "does", "how", "is", "what", "when", "where", "which",
+        "who", "why", "will", "would",
+    ];
+    let first = text
+        .split(|c: char| !c.is_alphabetic())
+        .find(|word| !word.is_empty());
+    let asks = |word: &str| FIRST.iter().any(|one| one.eq_ignore_ascii_case(word));
+    text.contains(['?', '？', '؟']) || first.is_some_and(asks)
+}
+
 /// Numbers, codes and lone letters are values of arguments rather than words for a tool.
 fn is_telling(word: &Asked) -> bool {
     !word.common
@@ -319,36 +335,42 @@ fn asked(index: &Bm25Index, text: &str) -> Vec<Asked> {
     asked
 }
 
-/// For every word the terms that a lexicon gives for it. One such word may be chance in an English
-/// query; a table is believed when it knows two words, or half of them. Of several tables the one that
-/// knows most is taken.
-fn foreign_words(index: &Bm25Index, asked: &[Asked]) -> Vec<Vec<Term>> {
-    let nothing = || vec![Vec::new(); asked.len()];
+/// For every word the terms that a lexicon gives for it; none of them for a word that says nothing. One
+/// such word may be chance in an English query; a table is believed when it knows two words, or half of
+/// them, and one that says something. Of several tables the one that knows most is taken.
+fn foreign_words(index: &Bm25Index, asked: &[Asked]) -> Vec<Option<Vec<Term>>> {
     let is_whole = |word: &Asked| word.shape == Shape::Whole && !word.common;
     let is_known = |word: &Asked| index.find(&word.term).is_some();
     let whole = asked.iter().filter(|word| is_whole(word)).count();
     let unknown: Vec<usize> = (0..asked.len())
         .filter(|at| is_whole(&asked[*at]) && !is_known(&asked[*at]))
         .collect();
+    let mut best = (0, vec![None; asked.len()]);
     if unknown.is_empty() {
-        return nothing();
+        return best.1;
     }
-    let mut best = (0, nothing());
     for lexicon in &index.parts.options.lexicons {
-        let mut found = nothing();
-        let mut hits = 0;
+        let mut found = vec![None; asked.len()];
+        let (mut hits, mut fillers) = (0, 0);
         for at in &unknown {
             let word = &asked[*at];
+            if lexicon.is_filler(&word.word) {
+                fillers += 1;
+                found[*at] = Some(Vec::new());
+                continue;
+            }
             let next = asked.get(at + 1).map(|next| next.word.as_str());
             let pair = next.and_then(|next| lexicon.english(&format!("{} {next}", word.word)));
             if let Some(english) = pair.or_else(|| lexicon.english(&word.word)) {
                 hits += 1;
                 let terms = english.split(' ').map(|part| index.parts.words.term(part));
-                found[*at].extend(terms.filter_map(|term| index.find(&term)));
+                let terms: Vec<Term> = terms.filter_map(|term| index.find(&term)).collect();
+                found[*at] = Some(terms).filter(|terms| !terms.is_empty());
             }
         }
-        if hits > best.0 && (hits >= 2 || hits * 2 >= whole) {
-            best = (hits, found);
+        let all = hits + fillers;
+        if hits > 0 && all > best.0 && (all >= 2 || all * 2 >= whole) {
+            best = (all, found);
         }
     }
     best.1

@@ -82,9 +82,11 @@ impl Bm25Index {
             scratch.sums[slot as usize] = Sum::default();
         }
         self.keep(scratch);
-        let floor = ranked
-            .first()
-            .map_or(0.0, |best| best.score * self.parts.options.cut);
+        let floor = ranked.first().map_or(0.0, |best| {
+            let options = &self.parts.options;
+            let weak = best.share < options.weak_share;
+            best.score * if weak { options.weak_cut } else { options.cut }
+        });
         ranked.retain(|scored| scored.score >= floor);
         ranked
     }
@@ -289,7 +291,11 @@ impl Bm25Index {
             let said = (f32::from(sum.named) / f32::from(words)).min(1.0);
             let score =
                 sum.score * share.powf(options.coverage_power) * (1.0 + options.name_share * said);
-            top.offer(Scored { score, place });
+            top.offer(Scored {
+                score,
+                share,
+                place,
+            });
         }
         top.into_sorted()
     }

@@ -8,6 +8,8 @@ use std::collections::BinaryHeap;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scored {
     pub(crate) score: f32,
+    /// The share of the query that it matches.
+    pub(crate) share: f32,
     pub(crate) place: u32,
 }
 

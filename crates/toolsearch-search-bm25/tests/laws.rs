@@ -142,6 +142,78 @@ fn equal_catalog_and_options_give_the_same_index() {
     assert_eq!(ask(&*fourth, "close").hits.len(), 1);
 }
 
+/// Many tools of few words, so that lists are long and scores are close.
+fn many(count: usize) -> Vec<ToolDescriptor> {
+    const VERBS: [&str; 7] = [
+        "create", "list", "delete", "search", "update", "send", "merge",
+    ];
+    const NOUNS: [&str; 11] = [
+        "issue", "mail", "file", "branch", "event", "alarm", "invoice", "page", "table", "song",
+        "pod",
+    ];
+    let one = |at: usize| {
+        let (verb, noun) = (VERBS[at % 7], NOUNS[at % 11]);
+        let text = format!("{verb} one {noun} or {}", NOUNS[at * at % 11]);
+        tool(
+            &format!("server{}", at % 13),
+            &format!("{verb}_{noun}_{at}"),
+            &text,
+        )
+    };
+    (0..count).map(one).collect()
+}
+
+const QUESTIONS: [&str; 9] = [
+    "create issue",
+    "server3 delete the mail",
+    "search song",
+    "list invoices and send mail",
+    "merge branch into page table",
+    "remove an appointment",
+    "update evnet",
+    "please create, list, delete, search, update and send the issue, mail, file, branch and event",
+    "alarm or unheardof",
+];
+
+#[test]
+fn the_best_are_the_same_however_few_are_asked_for() {
+    let catalog: Catalog = many(3_000).into_iter().collect();
+    let index = Bm25::default().build(&catalog, None);
+    for query in QUESTIONS {
+        let all = index.answer(&SearchRequest::new(query, catalog.len())).hits;
+        for limit in [1, 5, 40] {
+            let few = index.answer(&SearchRequest::new(query, limit)).hits;
+            assert_eq!(few, all[..limit.min(all.len())], "{query} {limit}");
+        }
+    }
+}
+
+#[test]
+fn changed_tools_stand_apart_until_they_are_too_many() {
+    let ranker = Bm25::default();
+    let mut tools = many(2_000);
+    let mut index = ranker.build(&tools.iter().cloned().collect(), None);
+    assert_eq!(index.changed_tools(), 0);
+    let mut apart = Vec::new();
+    for round in 0..9 {
+        for at in 0..20 {
+            let changed = &mut tools[(at * 97 + round * 211) % 1_500];
+            changed.description = format!("{} song {round}", changed.description);
+        }
+        tools.pop();
+        tools.push(tool("fresh", &format!("archive_song_{round}"), "Archive"));
+        let catalog: Catalog = tools.iter().cloned().collect();
+        index = ranker.build(&catalog, Some(&index));
+        apart.push(index.changed_tools());
+        let afresh = ranker.build(&catalog, None);
+        for query in QUESTIONS.iter().chain(&["archive song"]) {
+            assert_eq!(ask(&index, query), ask(&afresh, query), "{query} {round}");
+        }
+    }
+    assert!(apart[0] > 0 && apart[1] > apart[0], "{apart:?}");
+    assert!(apart.windows(2).any(|two| two[1] < two[0]), "{apart:?}");
+}
+
 #[test]
 fn hostile_queries_end_in_an_answer() {
     let catalog: Catalog = [tool("o", "create_issue", "Open an issue")]
