@@ -128,7 +128,22 @@ fn res_01_pictures_and_sound_stay_blocks() {
     assert_eq!(types, ["text", "image", "audio"]);
     assert_eq!(result["content"][1]["data"], PNG);
     assert_eq!(text(&result), "taken", "no picture is written out as text");
-    assert_eq!(value_in_program("await tools.callValue('shoot')"), "taken");
+    let value = value_in_program("await tools.callValue('shoot')");
+    let kinds: Vec<&str> = value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|block| block["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["text", "image", "audio"]);
+    assert_eq!(value[0]["text"], "taken");
+    for block in &value.as_array().unwrap()[1..] {
+        let data = block["data"].as_str().unwrap();
+        assert!(
+            data.starts_with("attachment:"),
+            "a reference, no base64: {data}"
+        );
+    }
 }
 
 #[test]

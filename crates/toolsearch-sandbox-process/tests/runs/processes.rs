@@ -61,14 +61,15 @@ pub(crate) fn mine() -> Vec<u32> {
     workers_of(std::process::id())
 }
 
-/// The one worker there is. A process that was just started shows its arguments a moment later.
+/// The one worker there is. A process that was just started shows its arguments a moment later, and one
+/// that was killed is seen a moment longer.
 fn one_worker() -> u32 {
     let deadline = Instant::now() + Duration::from_secs(5);
     loop {
-        if let [worker] = mine()[..] {
-            return worker;
+        match mine()[..] {
+            [worker] => return worker,
+            _ => assert!(Instant::now() < deadline, "{:?}", mine()),
         }
-        assert!(Instant::now() < deadline, "{:?}", mine());
         std::thread::yield_now();
     }
 }
@@ -97,15 +98,19 @@ fn none_left() {
     let engine = engine();
     engine.check().unwrap();
     let warm = one_worker();
-    block_on(engine.run(
-        program("return 1"),
-        Arc::new(Tools::default()),
-        &limits(5000),
-    ));
-    let next = one_worker();
+    let mut next = warm;
+    // The first run may come before the warm worker is there to be taken.
+    for _ in 0..10 {
+        let tools = Arc::new(Tools::default());
+        block_on(engine.run(program("return 1"), tools, &limits(5000)));
+        next = one_worker();
+        if next != warm {
+            break;
+        }
+    }
     assert_ne!(next, warm, "a worker runs one program");
     drop(engine);
-    assert_eq!(mine(), [0_u32; 0]);
+    none_soon("the engine was dropped");
 }
 
 /// Waits until the processes that were killed are gone.
