@@ -187,9 +187,22 @@ impl<'a, 'js> Run<'a, 'js> {
     }
 
     /// Evaluates the program, first as a script, whose last expression is its value, then as the body
-    /// of an async function, where `return` is allowed. A text that does not parse starts nothing.
+    /// of an async function, where `return` is allowed. A text that does not parse starts nothing; it may have
+    /// types.
     fn start(&mut self) -> Result<Promise<'js>, (Value<'js>, Why)> {
-        let as_script = match self.eval(self.source.text.clone(), true) {
+        let source = self.source;
+        let started = self.start_text(&source.text);
+        #[cfg(feature = "typescript")]
+        if let Err((_, Why::Parsing)) = started
+            && let Some(text) = crate::typescript::strip(&source.text)
+        {
+            return self.start_text(&text);
+        }
+        started
+    }
+
+    fn start_text(&mut self, text: &str) -> Result<Promise<'js>, (Value<'js>, Why)> {
+        let as_script = match self.eval(text.to_owned(), true) {
             Ok(promise) => {
                 self.boxed = true;
                 self.script = true;
@@ -204,12 +217,7 @@ impl<'a, 'js> Run<'a, 'js> {
         {
             return Err((as_script, Why::Uncaught));
         }
-        let body = format!(
-            "{}{}{}",
-            javascript::BODY_START,
-            self.source.text,
-            javascript::BODY_END
-        );
+        let body = format!("{}{}{}", javascript::BODY_START, text, javascript::BODY_END);
         let as_body = match self.eval(body, false) {
             Ok(promise) => {
                 self.link().set_shift(javascript::BODY_START.len());

@@ -8,6 +8,8 @@
 //! language share, such as the prelude and the reading of errors, is [`toolsearch_sandbox::javascript`].
 
 mod drive;
+#[cfg(feature = "typescript")]
+mod typescript;
 mod vm;
 
 use std::fmt;

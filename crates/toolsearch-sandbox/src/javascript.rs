@@ -10,6 +10,13 @@ mod source;
 pub use diagnose::{FILE, Thrown, Why, is_about_return, read};
 pub use source::{BODY_END, BODY_START, Normalized, normalize};
 
+/// Most brackets that are open at once in the code of a text. What a recursive parser may be given depends on
+/// it.
+#[must_use]
+pub fn nesting(text: &str) -> u32 {
+    mask::Mask::new(text).deepest()
+}
+
 /// The guest's world: a function of one object of native functions and numbers, which puts `tools`,
 /// `openclaw`, `servers`, `console`, `setTimeout` and a repeatable clock and chance into the global object and
 /// answers the object through which a driver runs a program.

@@ -102,20 +102,35 @@ fn a_failed_call_cannot_be_overlooked() {
 
 /// COD-08: types.
 #[test]
-fn types_are_told_apart_from_colons() {
+fn types_are_taken_out_and_colons_stay() {
     let world = World::new();
-    for code in [
-        "const price: number = 3;\nreturn price;",
-        "const shoe = (await tools.callValue('stock', {})) as { left: number };\nreturn shoe!.left;",
-        "interface Shoe { left: number }\nreturn 1;",
+    for (code, value) in [
+        (
+            "const price: number = 3;\nconst twice = (n: number): number => n * 2;\nreturn twice(price);",
+            6,
+        ),
+        (
+            "const shoe = (await tools.callValue('stock', {})) as { left: number };\nreturn shoe!.left;",
+            7,
+        ),
+        (
+            "interface Shoe { left: number }\ntype Maybe = Shoe | null;\nconst one: Maybe = { left: 1 };\nreturn one.left;",
+            1,
+        ),
+        (
+            "```ts\nasync function main(): Promise<number> {\n  return 4;\n}\n```",
+            4,
+        ),
     ] {
-        let ran = world.run(code);
-        let explained = ran.answer["error"].to_string();
-        assert!(
-            ran.answer["ok"] == true || explained.contains("TypeScript"),
-            "{code}: {explained}"
-        );
+        assert_eq!(world.value(code), value, "{code}");
     }
+    let late = world.error("const n: number = 1;\ntype T = string;\nnull.x as T;");
+    assert_eq!(
+        (&late["line"], &late["column"]),
+        (&json!(3), &json!(1)),
+        "{late:?}"
+    );
+    world.error_mentions("enum Size { Small }\nreturn Size.Small;", &["TypeScript"]);
     let colons = "const on = true;\nconst o = { k: on ? { x: 1 } : { y: 2 }, 'a:b': 3 };\nouter: for (;;) { break outer; }\nreturn o;";
     assert_eq!(world.value(colons), json!({ "k": { "x": 1 }, "a:b": 3 }));
 }

@@ -146,6 +146,10 @@ async fn cause_of_death(worker: &mut Spawned, complaint: &[u8]) -> RunError {
     if OUT_OF_MEMORY.iter().any(|words| text.contains(words)) {
         return RunError::new(ErrorCode::OutOfMemory, "the program ran out of memory");
     }
+    if text.contains("overflowed its stack") {
+        let message = "the program is nested too deeply to be read";
+        return RunError::new(ErrorCode::SyntaxError, message);
+    }
     let status = exit_of(worker).await;
     #[cfg(unix)]
     if let Some(signal) =

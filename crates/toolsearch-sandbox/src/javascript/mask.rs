@@ -37,6 +37,11 @@ impl Mask {
         self.depth.get(at).copied().unwrap_or(0)
     }
 
+    /// Most brackets that are open at once.
+    pub(super) fn deepest(&self) -> u32 {
+        self.depth.iter().copied().max().unwrap_or(0)
+    }
+
     /// The text with everything that is not code replaced by spaces; same length, same lines.
     pub(super) fn code_only(&self, text: &str) -> String {
         let bytes = text.bytes().enumerate().map(|(at, byte)| match byte {

@@ -202,6 +202,11 @@ fn forms() -> Vec<Abuse> {
                 ErrorCode::OutOfMemory,
             ]),
         ),
+        program(
+            "deep signs in a text with types",
+            format!("const n: number = {}1; return n;", "!".repeat(60_000)),
+            Right::Fails(&[ErrorCode::SyntaxError]),
+        ),
         is(
             "strange but harmless",
             "debugger; label: { break label } return 1; //# sourceMappingURL=file:///etc/passwd",
