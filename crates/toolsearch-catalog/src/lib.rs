@@ -9,6 +9,7 @@ mod descriptor;
 mod fingerprint;
 mod id;
 mod lookup;
+mod near;
 mod outcome;
 
 pub use catalog::{Catalog, CatalogBuilder, Change, Diff, Rejected, RejectedReason};

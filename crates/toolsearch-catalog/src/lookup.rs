@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use toolsearch_schema::names::{clip, edit_distance, fold, provider_name, words};
+use toolsearch_schema::names::{clip, fold, provider_name};
 
 use crate::descriptor::ToolDescriptor;
 use crate::id::{Source, ToolId};
+use crate::near::{Asked, Forms};
 
 /// How many near ids an error carries at most.
 pub const MAX_SUGGESTIONS: usize = 3;
@@ -45,12 +46,14 @@ pub enum LookupError {
 #[derive(Debug)]
 pub(crate) struct NameIndex {
     folded: HashMap<String, Vec<u32>>,
+    forms: Forms,
 }
 
 impl NameIndex {
     pub(crate) fn new(entries: &[Arc<ToolDescriptor>]) -> Self {
         let mut index = Self {
             folded: HashMap::with_capacity(entries.len() * 4),
+            forms: Forms::new(entries),
         };
         for (at, tool) in (0u32..).zip(entries) {
             for name in folded_names(tool) {
@@ -112,23 +115,25 @@ impl NameIndex {
         let text = text
             .get(..text.floor_char_boundary(MAX_LOOKUP_BYTES))
             .unwrap_or(text);
-        let asked = text.rsplit([':', '/']).next().unwrap_or(text);
-        let asked_words = words(text);
-        let folded = fold(asked);
-        if folded.is_empty() {
+        let asked = Asked::new(text);
+        if asked.is_empty() {
             return Vec::new();
         }
-        let mut scored: Vec<(u32, &ToolId)> = entries
-            .iter()
-            .map(|tool| (nearness(tool, &folded, &asked_words), &tool.id))
-            .filter(|(score, id)| *score > 0 && id.as_str() != text)
-            .collect();
-        scored.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-        scored
-            .into_iter()
-            .take(at_most)
-            .map(|(_, id)| id.clone())
-            .collect()
+        // Best first, and of equal ones the first id: the entries come in that order.
+        let mut best: Vec<(u32, usize)> = Vec::new();
+        for (at, tool) in entries.iter().enumerate() {
+            let floor = match best.last() {
+                Some((worst, _)) if best.len() >= at_most => *worst,
+                _ => 0,
+            };
+            let score = asked.nearness(&self.forms, at, tool, floor);
+            if score > floor && tool.id.as_str() != text {
+                let place = best.partition_point(|(other, _)| *other >= score);
+                best.insert(place, (score, at));
+                best.truncate(at_most);
+            }
+        }
+        best.iter().map(|(_, at)| entries[*at].id.clone()).collect()
     }
 }
 
@@ -201,26 +206,4 @@ fn ambiguous(entries: &[Arc<ToolDescriptor>], text: &str, places: &[u32]) -> Loo
         asked: clip(text, 80),
         candidates: ids.collect(),
     }
-}
-
-/// How near a tool is to a text that names nothing: whole-name containment, then small typing
-/// errors, then shared words.
-fn nearness(tool: &ToolDescriptor, folded: &str, asked: &[String]) -> u32 {
-    let name = fold(&tool.name);
-    let mut score = 0;
-    let longer = folded.chars().count().max(name.chars().count());
-    let budget = longer.div_ceil(4).clamp(1, 3);
-    if let Some(distance) = edit_distance(folded, &name, budget) {
-        score += 60 - 10 * u32::try_from(distance).unwrap_or(5).min(5);
-    }
-    if name.chars().count() >= 3 && (folded.contains(&name) || name.contains(folded)) {
-        score += 40;
-    }
-    let own = words(&tool.name);
-    let shared = asked.iter().filter(|word| own.contains(word)).count();
-    if shared > 0 {
-        score += 12 * u32::try_from(shared).unwrap_or(1);
-        score += 4 * u32::from(asked.contains(&fold(&tool.owner)));
-    }
-    score
 }

@@ -276,3 +276,47 @@ proptest! {
         }
     }
 }
+
+/// Names in every style of writing, so that the cheap look meets all of them.
+fn styled(words: &[&str], style: usize) -> String {
+    let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+    match style {
+        0 => words.join("_"),
+        1 => words.join("-"),
+        2 => words.iter().map(|word| capital(word)).collect(),
+        3 => {
+            words[0].to_owned()
+                + &words[1..]
+                    .iter()
+                    .map(|word| capital(word))
+                    .collect::<String>()
+        }
+        4 => words.join("__").to_uppercase(),
+        _ => words.concat() + "2",
+    }
+}
+
+proptest! {
+    /// A tool whose name shares a word with the text, holds it or is one edit from it is near; the cheap
+    /// look before the comparison may not lose it.
+    #[test]
+    fn what_shares_a_word_or_is_one_edit_away_is_near(
+        words in prop::collection::vec(prop::sample::select(vec!["find", "symbol", "pdf", "to", "query"]), 1..4),
+        style in 0usize..6,
+        other in 0usize..6,
+        pick in 0usize..3,
+        edit in 0usize..20,
+    ) {
+        let name = styled(&words, style);
+        let catalog: Catalog = [tool(Source::Mcp, "o", &name)].into_iter().collect();
+        if style < 5 {
+            let text = format!("zzz {} q", words[pick % words.len()]);
+            prop_assert_eq!(catalog.nearest(&text, 3).len(), 1, "{} {}", name, text);
+        }
+        let mut near = styled(&words, other);
+        near.insert(edit % near.len(), 'q');
+        if style < 5 && other < 5 && near.len() > 4 {
+            prop_assert_eq!(catalog.nearest(&near, 3).len(), 1, "{} {}", name, near);
+        }
+    }
+}
