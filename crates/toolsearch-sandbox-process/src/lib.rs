@@ -30,6 +30,7 @@ mod descriptors;
 mod engine;
 mod keeper;
 mod lines;
+mod oracle;
 mod spawn;
 mod stdin;
 mod walls;
@@ -37,5 +38,7 @@ mod wire;
 mod worker;
 
 pub use engine::{Options, ProcessEngine};
+#[doc(hidden)]
+pub use oracle::read_frames;
 pub use spawn::Worker;
 pub use worker::{WORKER_ARG, is_worker, launcher_main, worker_main};

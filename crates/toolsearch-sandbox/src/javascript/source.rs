@@ -187,4 +187,6 @@ fn lone_function<'a>(text: &'a str, mask: &Mask) -> Option<Option<&'a str>> {
 }
 
 #[cfg(test)]
+mod laws;
+#[cfg(test)]
 mod tests;
