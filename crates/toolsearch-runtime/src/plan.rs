@@ -44,6 +44,9 @@ pub struct OpenRequest {
     pub first_message: Option<String>,
     /// The model's context in tokens.
     pub context_tokens: Option<usize>,
+    /// The session that this one goes on from, with other tools: kept results, consent for the session
+    /// and the loop guard stay. Left out when it belongs to another subject.
+    pub continues: Option<Session>,
     /// Exact ids or unique names of tools whose schemas must be visible.
     pub required: Vec<String>,
     /// How programs of this session are run, where other than the runtime says.

@@ -32,13 +32,13 @@ pub(crate) struct Core {
     pub(crate) plan: Arc<Plan>,
     pub(crate) invokers: Invokers,
     pub(crate) outages: Vec<OutageNote>,
-    pub(crate) approved: Mutex<BTreeSet<ToolId>>,
+    pub(crate) approved: Arc<Mutex<BTreeSet<ToolId>>>,
     pub(crate) sequential: Mutex<()>,
     pub(crate) in_flight: Semaphore,
     pub(crate) results: Arc<Results>,
-    pub(crate) guard: LoopGuard,
+    pub(crate) guard: Arc<LoopGuard>,
     pub(crate) programs: Programs,
-    calls: AtomicU64,
+    calls: Arc<AtomicU64>,
 }
 
 impl Core {
@@ -85,7 +85,12 @@ impl Session {
         plan: Arc<Plan>,
         outages: Vec<(Source, Outage)>,
     ) -> Self {
-        let results = Arc::new(Results::default());
+        let kept = request.continues.as_ref().map(|session| &session.core);
+        let kept = kept.filter(|core| core.subject == request.subject);
+        let results = kept.map_or_else(Arc::default, |core| Arc::clone(&core.results));
+        let approved = kept.map_or_else(Arc::default, |core| Arc::clone(&core.approved));
+        let guard = kept.map_or_else(Arc::default, |core| Arc::clone(&core.guard));
+        let calls = kept.map_or_else(Arc::default, |core| Arc::clone(&core.calls));
         let reader = Arc::new(ResultReader(Arc::clone(&results)));
         let invokers = shared.parts.invokers.clone().merge(&request.invokers);
         let invokers = invokers.bind(Source::Native, OWN_TOOLS, reader);
@@ -97,13 +102,13 @@ impl Session {
             plan,
             invokers,
             outages,
-            approved: Mutex::default(),
+            approved,
             sequential: Mutex::default(),
             in_flight,
             results,
-            guard: LoopGuard::default(),
+            guard,
             programs: request.programs,
-            calls: AtomicU64::new(0),
+            calls,
             shared,
         };
         Self {

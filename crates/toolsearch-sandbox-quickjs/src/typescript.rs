@@ -16,11 +16,14 @@ use toolsearch_sandbox::javascript;
 const MAX_BYTES: usize = 64 << 10;
 /// Most brackets that may be open at once.
 const MAX_NESTING: u32 = 200;
+/// Most signs and words of one statement that a parser may follow by going one level deeper.
+const MAX_CHAIN: usize = 600;
 
 /// The text without types, or nothing if there are none, or some that cannot be taken out, or it is no
 /// program anyway.
 pub(crate) fn strip(text: &str) -> Option<String> {
-    if text.len() > MAX_BYTES || javascript::nesting(text) > MAX_NESTING {
+    let too_deep = javascript::nesting(text) > MAX_NESTING || longest_chain(text) > MAX_CHAIN;
+    if text.len() > MAX_BYTES || too_deep {
         return None;
     }
     let allocator = Allocator::default();
@@ -44,6 +47,30 @@ pub(crate) fn strip(text: &str) -> Option<String> {
         return None;
     }
     Some(blanked(text, types.blanks))
+}
+
+/// The most signs and words in a row, up to an end of a statement or a block, behind which a parser
+/// reads the rest one level deeper: `!!!x`, `a => b => c`, `new new X`, `if (a) if (b)`. Text in quotes
+/// and comments is counted too, so this is never too low.
+fn longest_chain(text: &str) -> usize {
+    const WORDS: [&str; 9] = [
+        "new", "typeof", "void", "delete", "await", "yield", "else", "do", "keyof",
+    ];
+    let (mut longest, mut chain) = (0, 0);
+    for piece in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
+        let sign = piece.chars().next_back().filter(|c| !c.is_alphanumeric());
+        let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric());
+        chain += usize::from(WORDS.contains(&word));
+        match sign {
+            Some(';' | '{' | '}') => chain = 0,
+            Some('!' | '~' | '+' | '-' | '*' | '?' | ':' | '=' | '(' | '<' | '[' | '|' | '&') => {
+                chain += 1;
+            }
+            _ => {}
+        }
+        longest = longest.max(chain);
+    }
+    longest
 }
 
 /// What is to go.

@@ -77,6 +77,7 @@ impl SessionSource for Source {
     async fn reopen(&self, _: &ClientInfo, previous: &Session) -> Result<Session, SourceError> {
         let mut request = self.request().await;
         request.session = Some(previous.id().to_owned());
+        request.continues = Some(previous.clone());
         self.open_request(request).await
     }
 

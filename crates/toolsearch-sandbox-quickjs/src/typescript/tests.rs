@@ -106,6 +106,12 @@ fn hostile_texts_are_refused_or_read() {
         deep("(", ")"),
         deep("{a:", "}"),
         format!("const a: {}1", "x".repeat(70_000)),
+        format!("const a: any = {}1;", "!".repeat(60_000)),
+        format!("const a: any = {}1;", "- ".repeat(30_000)),
+        format!("const a: any = {}1;", "typeof ".repeat(9_000)),
+        format!("const a: any = {}1;", "a=>".repeat(20_000)),
+        format!("const a: any = {}1;", "a?".repeat(20_000)),
+        format!("let a: any; {}a;", "if(a)".repeat(10_000)),
     ] {
         assert_eq!(strip(&text), None);
     }
