@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rmcp::model::ServerPeerInfo;
 use serde_json::{Map, Value, json};
 use toolsearch_catalog::{
     Annotations, Fingerprint, Rejected, RejectedReason, Source, ToolDescriptor,
@@ -23,6 +24,8 @@ const MAX_LIST_BYTES: usize = 128 * 1024 * 1024;
 const MAX_NAME_BYTES: usize = 1024;
 const MAX_WARNINGS: usize = 20;
 const MAX_NAME_CHARS: usize = 120;
+/// Characters of what a server says about itself that help to find its tools.
+const MAX_ABOUT_CHARS: usize = 400;
 
 /// Everything that one complete list held.
 #[derive(Debug, Clone)]
@@ -50,6 +53,7 @@ impl ToolList {
 pub(crate) struct Collector<'a> {
     spec: &'a ServerSpec,
     redactor: &'a Redactor,
+    about: Option<Arc<str>>,
     /// The definition behind every name so far.
     seen: BTreeMap<String, Fingerprint>,
     cursors: Vec<String>,
@@ -65,6 +69,7 @@ impl<'a> Collector<'a> {
         Self {
             spec,
             redactor,
+            about: None,
             seen: BTreeMap::new(),
             cursors: Vec::new(),
             count: 0,
@@ -73,6 +78,23 @@ impl<'a> Collector<'a> {
             rejected: Vec::new(),
             warnings: Vec::new(),
         }
+    }
+
+    /// Remembers what the server says about itself: its title, its description, and the first sentence
+    /// of its instructions. It stands with every tool for the search and is shown to no one.
+    pub(crate) fn about(&mut self, info: &ServerPeerInfo) {
+        let software = info.server_info.as_ref();
+        let title = software.and_then(|software| software.title.as_deref());
+        let description = software.and_then(|software| software.description.as_deref());
+        let instructions = info.instructions.as_deref().map(first_sentence);
+        let parts: Vec<&str> = [title, description, instructions]
+            .into_iter()
+            .flatten()
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .collect();
+        let about = self.redactor.line(&parts.join(". "), MAX_ABOUT_CHARS);
+        self.about = (!about.is_empty()).then(|| about.into());
     }
 
     /// Reads one page; gives the cursor of the next one to ask for.
@@ -166,7 +188,10 @@ impl<'a> Collector<'a> {
         }
         let hash = Fingerprint::over([text.as_bytes()]);
         match descriptor(self.spec, tool) {
-            Ok(tool) => self.add(tool, hash),
+            Ok(mut tool) => {
+                tool.owner_description.clone_from(&self.about);
+                self.add(tool, hash);
+            }
             Err(reason) => self.reject(&name, reason),
         }
         true
@@ -201,6 +226,14 @@ impl<'a> Collector<'a> {
     fn printable(&self, name: &str) -> String {
         self.redactor.line(name, MAX_NAME_CHARS)
     }
+}
+
+/// What stands before the first end of a sentence or of a line that says something.
+fn first_sentence(text: &str) -> &str {
+    let text = text.trim_start();
+    let ends = [". ", "! ", "? ", "\n", "。"];
+    let end = ends.iter().filter_map(|end| text.find(end)).min();
+    &text[..end.unwrap_or(text.len())]
 }
 
 /// Reads one tool.

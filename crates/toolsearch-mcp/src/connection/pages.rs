@@ -68,6 +68,9 @@ pub(super) async fn keep_listing(
 
 async fn all_pages(peer: &Peer<RoleClient>, shared: &Shared) -> Result<ToolList, ServiceError> {
     let mut collector = Collector::new(&shared.spec, &shared.redactor);
+    if let Some(info) = peer.peer_info() {
+        collector.about(&info);
+    }
     let mut cursor = None;
     loop {
         let page = match page(peer, cursor).await {

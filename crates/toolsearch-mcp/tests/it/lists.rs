@@ -35,6 +35,25 @@ async fn fields_of_a_tool_are_taken_over() {
 }
 
 #[tokio::test]
+async fn what_a_server_says_about_itself_stands_with_every_tool_in_few_words() {
+    let said = |instructions: &str| {
+        let software = json!({ "title": "Forge", "description": "Code\u{7} hosting" });
+        let tools = json!([{ "name": "a" }, { "name": "b" }]);
+        json!({ "tools": tools, "software": software, "instructions": instructions })
+    };
+    let listing = server(&said("\nIssues and branches. Call a first.\nMore"))
+        .list()
+        .await;
+    for tool in &listing.tools {
+        let about = tool.owner_description.as_deref();
+        assert_eq!(about, Some("Forge. Code hosting. Issues and branches"));
+    }
+    let listing = server(&said(&"long ".repeat(300))).list().await;
+    let about = listing.tools[0].owner_description.as_deref();
+    assert!(about.is_some_and(|about| about.chars().count() <= 401));
+}
+
+#[tokio::test]
 async fn one_bad_tool_costs_no_other() {
     let deep = format!("{}{}", "[".repeat(300), "]".repeat(300));
     let tools = format!(
