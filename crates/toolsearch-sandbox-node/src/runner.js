@@ -139,6 +139,8 @@
   });
 
   evaluate(`for (const name of ['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'Intl', 'escape', 'unescape']) delete globalThis[name];
+    // The program's own line may stand below many of the prelude.
+    Error.stackTraceLimit = 100;
     Object.defineProperty(globalThis, 'queueMicrotask', { value: ((then, settled) => (f) => {
       if (typeof f !== 'function') throw new TypeError('queueMicrotask needs a function');
       Reflect.apply(then, settled, [() => { f(); }]);

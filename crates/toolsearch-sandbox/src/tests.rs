@@ -47,6 +47,49 @@ fn the_traits_are_objects_and_pointers_forward() {
     let _ = bridge;
 }
 
+/// An engine that works and says who it is.
+#[derive(Debug)]
+struct Named(&'static str);
+
+#[async_trait::async_trait]
+impl Engine for Named {
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn check(&self) -> Result<Layers, Unsupported> {
+        Ok(Layers::default())
+    }
+
+    async fn run(&self, _: Program, _: Arc<dyn Host>, _: &Limits) -> RunReport {
+        RunReport::new(self.0, RunStatus::Completed(RunValue::Nothing))
+    }
+}
+
+#[test]
+fn the_first_engine_that_works_is_used() {
+    let several = FirstOf::new(vec![
+        Arc::new(NoEngine),
+        Arc::new(Named("second")),
+        Arc::new(Named("third")),
+    ]);
+    assert_eq!(several.name(), "none", "nothing is checked yet");
+    assert!(several.check().is_ok());
+    assert_eq!(several.name(), "second");
+    let limits = Limits::default();
+    let run = several.run(Program::new("", 0, 0), Arc::new(Echo), &limits);
+    assert_eq!(ready(run).engine, "second");
+
+    let none = FirstOf::new(vec![Arc::new(NoEngine), Arc::new(NoEngine)]);
+    let why = none.check().unwrap_err();
+    assert_eq!(why.reason.matches("none: ").count(), 2, "{why}");
+    let report = ready(none.run(Program::new("", 0, 0), Arc::new(Echo), &Limits::default()));
+    assert_eq!(
+        report.error().map(|e| &e.code),
+        Some(&ErrorCode::EngineUnavailable)
+    );
+}
+
 #[test]
 fn codes_survive_the_wire() {
     for word in [
