@@ -26,7 +26,8 @@ pub use direct::Direct;
 pub use failure::{Failure, FailureCode};
 pub use request::{CallRequest, MAX_DESCRIBE_IDS, Query, Request};
 pub use response::{
-    CallNote, CallReply, FoundTool, Group, OutageNote, Response, RunError, RunReply, SearchReply,
+    CallNote, CallReply, FoundTool, Group, LeftOutNote, OutageNote, Response, RunError, RunReply,
+    SearchReply,
 };
 pub use surface::{OWN_TOOLS, OwnerNote, Role, Surface, SurfaceTool, View, is_own, owner_hint};
 

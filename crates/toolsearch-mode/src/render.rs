@@ -96,7 +96,7 @@ pub fn hits(group: &Group) -> Vec<Value> {
         .collect()
 }
 
-/// One group of a batch as JSON: `{query, candidates, reason?, nearest?}`.
+/// One group of a batch as JSON: `{query, candidates, reason?, nearest?, leftOut?}`.
 #[must_use]
 pub fn group_value(group: &Group) -> Value {
     let mut value = Map::new();
@@ -118,9 +118,13 @@ fn add_reason(value: &mut Map<String, Value>, group: &Group) {
             .collect();
         value.insert("nearest".to_owned(), Value::Array(ids));
     }
+    if let Some(note) = &group.left_out {
+        let left_out = json!({ "part": "semantic", "reason": note.reason });
+        value.insert("leftOut".to_owned(), left_out);
+    }
 }
 
-/// The whole answer to a search as JSON: `{candidates, reason?, nearest?, …}` for one query,
+/// The whole answer to a search as JSON: `{candidates, reason?, nearest?, leftOut?, …}` for one query,
 /// `{results: […]}` for a batch.
 #[must_use]
 pub fn search_value(reply: &SearchReply, speech: &Speech) -> Value {

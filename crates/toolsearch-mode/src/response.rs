@@ -41,6 +41,29 @@ pub struct Group {
     pub reason: Option<&'static str>,
     /// Ids near in writing when there are none.
     pub nearest: Vec<ToolId>,
+    /// Set when meaning should have counted and did not.
+    pub left_out: Option<LeftOutNote>,
+}
+
+/// Why hits were found by words alone although meaning was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeftOutNote {
+    /// `failed`, `slow`, `misconfigured` or `indexing`.
+    pub reason: &'static str,
+    /// What happened, for a person; models are not told.
+    pub detail: String,
+}
+
+impl LeftOutNote {
+    /// A reason with what happened.
+    #[must_use]
+    pub fn new(reason: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            reason,
+            detail: detail.into(),
+        }
+    }
 }
 
 impl Group {
@@ -52,6 +75,7 @@ impl Group {
             hits,
             reason: None,
             nearest: Vec::new(),
+            left_out: None,
         }
     }
 }

@@ -8,9 +8,9 @@ use toolsearch_catalog::{Catalog, Outcome, Source, ToolDescriptor, ToolId, Trust
 
 use crate::render::{self, Speech};
 use crate::{
-    CallReply, Card, ControlNames, Decoding, Direct, Failure, FailureCode, FoundTool, Group, Mode,
-    OutageNote, OwnerNote, Request, Response, RunError, RunReply, SearchLimits, SearchReply, View,
-    bridge, owner_hint, read,
+    CallReply, Card, ControlNames, Decoding, Direct, Failure, FailureCode, FoundTool, Group,
+    LeftOutNote, Mode, OutageNote, OwnerNote, Request, Response, RunError, RunReply, SearchLimits,
+    SearchReply, View, bridge, owner_hint, read,
 };
 
 fn tool(source: Source, owner: &str, name: &str) -> ToolDescriptor {
@@ -272,6 +272,21 @@ fn a_batch_reply_stays_within_its_budget_and_says_what_was_cut() {
             .is_some_and(|(most, least)| most - least <= 1),
         "{counts:?}"
     );
+}
+
+#[test]
+fn a_model_is_told_that_meaning_was_left_out_and_nothing_of_the_cause() {
+    let mut group = Group::new("x", vec![found(&tool(Source::Native, "github", "star"))]);
+    group.left_out = Some(LeftOutNote::new("slow", "http://10.0.0.1 took 1000 ms"));
+    let mut reply = SearchReply::default();
+    reply.groups.push(group);
+    let text = text_of(Response::Search(reply));
+    let value: Value = serde_json::from_str(&text).expect("json");
+    assert_eq!(
+        value["leftOut"],
+        json!({"part": "semantic", "reason": "slow"})
+    );
+    assert!(!text.contains("10.0.0.1"), "{text}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::json;
 use toolsearch_catalog::Source;
 use toolsearch_invoke::{Outage, OutageKind};
 use toolsearch_mode::{
-    Failure, FailureCode, FoundTool, Group, OutageNote, Query, Response, SearchReply,
+    Failure, FailureCode, FoundTool, Group, LeftOutNote, OutageNote, Query, Response, SearchReply,
 };
 use toolsearch_policy::{Policy, Subject};
 use toolsearch_schema::names::sanitise_label;
@@ -69,6 +69,9 @@ impl Core {
             group.reason = Some(self.empty_reason(reason));
             group.nearest = found.nearest;
         }
+        group.left_out = found
+            .left_out
+            .map(|left_out| LeftOutNote::new(left_out.reason.as_str(), left_out.detail));
         Ok(group)
     }
 

@@ -7,6 +7,8 @@ use async_trait::async_trait;
 use serde::Serialize;
 use toolsearch_catalog::{Catalog, ToolId};
 
+use crate::embedder::LeftOut;
+
 /// One query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -110,6 +112,8 @@ pub struct SearchResponse {
     pub reason: Option<EmptyReason>,
     /// When there are no hits: up to three ids that are near in writing.
     pub nearest: Vec<ToolId>,
+    /// Set when meaning should have counted and did not.
+    pub left_out: Option<LeftOut>,
 }
 
 impl SearchResponse {
@@ -121,6 +125,7 @@ impl SearchResponse {
             hits,
             reason,
             nearest: Vec::new(),
+            left_out: None,
         }
     }
 
@@ -131,6 +136,7 @@ impl SearchResponse {
             hits: Vec::new(),
             reason: Some(reason),
             nearest,
+            left_out: None,
         }
     }
 }

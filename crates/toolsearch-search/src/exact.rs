@@ -68,7 +68,9 @@ impl Index for ExactIndex {
         let room = request.limit.saturating_sub(hits.len());
         ranked.hits.retain(|hit| !named.contains(&hit.position));
         hits.extend(ranked.hits.into_iter().take(room));
-        Ok(SearchResponse::of(hits))
+        let mut response = SearchResponse::of(hits);
+        response.left_out = ranked.left_out;
+        Ok(response)
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

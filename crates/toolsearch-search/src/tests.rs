@@ -7,8 +7,8 @@ use serde_json::json;
 use toolsearch_catalog::{Catalog, Source, ToolDescriptor};
 
 use crate::{
-    EmptyReason, ExactFirst, Hit, Index, NoRanker, Ranker, SearchError, SearchRequest,
-    SearchResponse,
+    EmbedError, Embedder, EmptyReason, ExactFirst, Hit, Index, LeftOut, LeftOutReason, MAX_BATCH,
+    NoEmbedder, NoRanker, Ranker, SearchError, SearchRequest, SearchResponse, TextRole,
 };
 
 fn catalog() -> Catalog {
@@ -119,6 +119,54 @@ async fn an_empty_answer_names_what_is_near_in_writing() {
     let response = search(NoRanker, "find_symbl", 8).await;
     assert!(response.hits.is_empty());
     assert_eq!(response.nearest[0].as_str(), "mcp:code:find_symbol");
+}
+
+/// Ranks nothing and says that meaning did not count.
+#[derive(Debug)]
+struct WordsOnly;
+
+#[async_trait]
+impl Ranker for WordsOnly {
+    fn name(&self) -> &str {
+        "words only"
+    }
+
+    async fn index(
+        &self,
+        _: &Catalog,
+        _: Option<&Arc<dyn Index>>,
+    ) -> Result<Arc<dyn Index>, SearchError> {
+        Ok(Arc::new(Self))
+    }
+}
+
+#[async_trait]
+impl Index for WordsOnly {
+    async fn search(&self, _: &SearchRequest) -> Result<SearchResponse, SearchError> {
+        let mut response = SearchResponse::of(Vec::new());
+        response.left_out = Some(LeftOut::new(LeftOutReason::Slow, "too slow"));
+        Ok(response)
+    }
+}
+
+#[tokio::test]
+async fn what_was_left_out_is_told_beside_exact_names_as_well() {
+    for query in ["find_symbol", "git.log and find_symbol", "nothing like it"] {
+        let response = search(WordsOnly, query, 8).await;
+        let left_out = response.left_out.expect("a note");
+        assert_eq!(left_out.reason.as_str(), "slow", "{query}");
+    }
+}
+
+#[tokio::test]
+async fn an_embedder_works_as_an_object_and_none_gives_its_reason() {
+    let error = EmbedError::Misconfigured("no model".to_owned());
+    let embedder: Arc<dyn Embedder> = Arc::new(Box::new(NoEmbedder(error.clone())));
+    assert_eq!((embedder.name(), embedder.space()), ("none", "none"));
+    assert!((1..=MAX_BATCH).contains(&embedder.batch()));
+    let texts = ["x".to_owned()];
+    let answer = embedder.embed(TextRole::Query, &texts).await;
+    assert_eq!(answer, Err(error));
 }
 
 #[tokio::test]
