@@ -33,7 +33,27 @@ impl CallId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Reads the text form: `c` and one to eight numbers with dots between them.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let numbers: Vec<&str> = text.strip_prefix('c')?.split('.').collect();
+        let number = |text: &&str| {
+            (1..=20).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit())
+        };
+        let legal = numbers.len() <= MAX_CALL_DEPTH && numbers.iter().all(number);
+        legal.then(|| Self(text.to_owned()))
+    }
+
+    /// The number of the outermost call.
+    #[must_use]
+    pub fn outermost(&self) -> Option<u64> {
+        self.0.strip_prefix('c')?.split('.').next()?.parse().ok()
+    }
 }
+
+/// How deep a call that is read may stand.
+const MAX_CALL_DEPTH: usize = 8;
 
 impl fmt::Display for CallId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

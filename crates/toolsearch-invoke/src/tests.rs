@@ -51,3 +51,23 @@ async fn null_objects_do_nothing_and_say_so() {
     assert_eq!(call.id.as_str(), "c1.2");
     assert_eq!(hook.before(&call).await, Ok(HookDecision::Continue));
 }
+
+#[test]
+fn the_name_of_a_call_is_read_as_it_is_written() {
+    let call = CallId::outer(12).nested(3);
+    assert_eq!(CallId::parse(call.as_str()), Some(call.clone()));
+    assert_eq!(call.outermost(), Some(12));
+    for bad in [
+        "",
+        "c",
+        "12",
+        "c1.",
+        "c1..2",
+        "cx",
+        "c-1",
+        "c1.2.3.4.5.6.7.8.9",
+        "c١",
+    ] {
+        assert_eq!(CallId::parse(bad), None, "{bad}");
+    }
+}

@@ -8,6 +8,9 @@ use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use toolsearch_catalog::ToolId;
+use toolsearch_schema::canonical_json;
+
+use crate::digest::sha256;
 
 /// One call that needs a person's consent. Consent holds for exactly this tool, these arguments and
 /// this session, and only until it expires.
@@ -26,6 +29,9 @@ pub struct ApprovalRequest {
     pub reason: String,
     /// How long the answer is waited for.
     pub timeout: Duration,
+    /// When the question is over, in milliseconds since the Unix epoch. A later answer counts for
+    /// nothing.
+    pub expires_ms: Option<u64>,
 }
 
 impl ApprovalRequest {
@@ -46,7 +52,28 @@ impl ApprovalRequest {
             agent: None,
             reason,
             timeout,
+            expires_ms: None,
         }
+    }
+
+    /// SHA-256 of the arguments as canonical JSON, in 64 hexadecimal digits: equal for equal
+    /// arguments, in whatever order their members stand.
+    #[must_use]
+    pub fn args_hash(&self) -> String {
+        let args = canonical_json(&Value::Object(self.args.clone()));
+        sha256([args.as_bytes()])
+    }
+
+    /// What consent is bound to: one name for this tool, these arguments and this session, in 64
+    /// hexadecimal digits.
+    #[must_use]
+    pub fn binding(&self) -> String {
+        let args = self.args_hash();
+        sha256([
+            self.tool.as_str().as_bytes(),
+            args.as_bytes(),
+            self.session.as_bytes(),
+        ])
     }
 }
 
@@ -60,7 +87,10 @@ pub enum Verdict {
     ForSession,
     /// The call may not run; the text says why.
     Denied(String),
-    /// Nobody can answer now; the call can be resumed with this handle when somebody has.
+    /// This tool may not run for the rest of the session, whatever its arguments; the text says why.
+    DeniedForSession(String),
+    /// Nobody can answer now; the question stands under this handle. Whoever cannot wait gets the
+    /// handle as an answer, and the same call finds the verdict when somebody has given one.
     Pending(String),
 }
 

@@ -1,0 +1,188 @@
+//! What a tool says about itself, as far as a person agreed to it: hashing it, and telling what
+//! became different. Where definitions are remembered stands elsewhere.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use toolsearch_catalog::ToolDescriptor;
+use toolsearch_schema::canonical_json;
+
+use crate::digest::sha256;
+
+/// Most changes that are told of one definition.
+pub const MAX_CHANGES: usize = 100;
+
+/// How deep two definitions are compared; what differs below is told as a whole.
+const MAX_DEPTH: usize = 24;
+
+/// Most characters of a value in a change.
+const MAX_SHOWN_CHARS: usize = 400;
+
+/// Everything about a tool that steers how a model uses it: name, title, description, schemas and
+/// hints. Icons, `_meta` and where the tool is placed are not part of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Definition(Value);
+
+impl Definition {
+    /// The definition of a tool.
+    #[must_use]
+    pub fn of(tool: &ToolDescriptor) -> Self {
+        let mut all = Map::new();
+        all.insert("name".to_owned(), Value::from(tool.name.as_str()));
+        if let Some(title) = &tool.title {
+            all.insert("title".to_owned(), Value::from(title.as_str()));
+        }
+        let description = Value::from(tool.description.as_str());
+        all.insert("description".to_owned(), description);
+        all.insert("inputSchema".to_owned(), Value::clone(&tool.input_schema));
+        if let Some(schema) = &tool.output_schema {
+            all.insert("outputSchema".to_owned(), Value::clone(schema));
+        }
+        if let Ok(Value::Object(hints)) = serde_json::to_value(&tool.annotations)
+            && !hints.is_empty()
+        {
+            all.insert("annotations".to_owned(), Value::Object(hints));
+        }
+        Self(Value::Object(all))
+    }
+
+    /// SHA-256 of the definition as canonical JSON, in 64 hexadecimal digits. The order of members
+    /// does not count.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        sha256([canonical_json(&self.0).as_bytes()])
+    }
+
+    /// What is different in `now`, by path and at most [`MAX_CHANGES`].
+    #[must_use]
+    pub fn changes(&self, now: &Self) -> Vec<Change> {
+        let mut changes = Vec::new();
+        compare(&self.0, &now.0, "", 0, &mut changes);
+        changes
+    }
+}
+
+/// What kind of difference a [`Change`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a value comes, goes or becomes another"
+)]
+pub enum ChangeKind {
+    /// It was not there.
+    Added,
+    /// It is gone.
+    Removed,
+    /// It is another.
+    Changed,
+}
+
+/// One difference between two definitions of a tool. Its texts are printable and cut.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Change {
+    /// Where: `description`, `inputSchema.properties.path.type`, `inputSchema.required[0]`.
+    pub path: String,
+    /// What happened there.
+    pub kind: ChangeKind,
+    /// What was there, as JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// What is there now, as JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+impl fmt::Display for Change {
+    /// One line a side, as in a patch: `- path: before` and `+ path: after`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(before) = &self.before {
+            write!(f, "- {}: {before}", self.path)?;
+        }
+        if let Some(after) = &self.after {
+            if self.before.is_some() {
+                f.write_str("\n")?;
+            }
+            write!(f, "+ {}: {after}", self.path)?;
+        }
+        Ok(())
+    }
+}
+
+fn compare(before: &Value, after: &Value, path: &str, depth: usize, changes: &mut Vec<Change>) {
+    if before == after || changes.len() >= MAX_CHANGES {
+        return;
+    }
+    match (before, after) {
+        (Value::Object(old), Value::Object(new)) if depth < MAX_DEPTH => {
+            let names: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+            for name in names {
+                let shown = shown(&Value::from(name.as_str()));
+                let plain = shown.trim_matches('"');
+                let path = match path {
+                    "" => plain.to_owned(),
+                    path => format!("{path}.{plain}"),
+                };
+                pair(old.get(name), new.get(name), &path, depth, changes);
+            }
+        }
+        (Value::Array(old), Value::Array(new)) if depth < MAX_DEPTH => {
+            for at in 0..old.len().max(new.len()) {
+                let path = format!("{path}[{at}]");
+                pair(old.get(at), new.get(at), &path, depth, changes);
+            }
+        }
+        _ => pair_up(Some(before), Some(after), path, changes),
+    }
+}
+
+fn pair(
+    before: Option<&Value>,
+    after: Option<&Value>,
+    path: &str,
+    depth: usize,
+    changes: &mut Vec<Change>,
+) {
+    match (before, after) {
+        (Some(before), Some(after)) => compare(before, after, path, depth + 1, changes),
+        _ => pair_up(before, after, path, changes),
+    }
+}
+
+fn pair_up(before: Option<&Value>, after: Option<&Value>, path: &str, changes: &mut Vec<Change>) {
+    if changes.len() >= MAX_CHANGES {
+        return;
+    }
+    let kind = match (before, after) {
+        (None, _) => ChangeKind::Added,
+        (_, None) => ChangeKind::Removed,
+        _ => ChangeKind::Changed,
+    };
+    changes.push(Change {
+        path: toolsearch_schema::names::clip(path, MAX_SHOWN_CHARS),
+        kind,
+        before: before.map(shown),
+        after: after.map(shown),
+    });
+}
+
+/// A value as JSON in one printable line: signs that hide or reorder text stand as escapes, so that
+/// a person sees them.
+fn shown(value: &Value) -> String {
+    let mut text = String::new();
+    for (at, c) in value.to_string().chars().enumerate() {
+        if at >= MAX_SHOWN_CHARS {
+            text.push('…');
+            break;
+        }
+        if c.is_control() || toolsearch_schema::names::is_invisible(c) {
+            text.extend(c.escape_unicode());
+        } else {
+            text.push(c);
+        }
+    }
+    text
+}
