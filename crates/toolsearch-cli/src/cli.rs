@@ -91,6 +91,13 @@ pub(crate) enum Command {
     /// Read and change the configuration file
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Add, remove, list and try MCP servers
+    #[command(subcommand)]
+    Mcp(McpCommand),
+    /// Check all that tools depend on here, and say what to do where something is wrong
+    Doctor,
+    /// Check that what must be there can be used, for a start script or a CI job
+    Preflight(PreflightArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
 }
@@ -282,6 +289,94 @@ pub(crate) enum ConfigCommand {
     Path,
     /// Print the JSON Schema of the file
     Schema,
+}
+
+/// Commands on the MCP servers of the configuration file.
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// Add a server: a command after `--`, or an address with --url
+    Add(AddArgs),
+    /// Start every server and show its state, its tools and its last error
+    List,
+    /// Remove a server
+    Remove {
+        /// Its name in the file
+        name: String,
+    },
+    /// Start one server and show all that it says about itself
+    Test {
+        /// Its name in the file
+        name: String,
+    },
+    /// Add the servers of another program's file
+    Import(ImportArgs),
+}
+
+/// Arguments of `mcp add`.
+#[derive(Debug, Args)]
+pub(crate) struct AddArgs {
+    /// Name of the server, which becomes part of its tools' ids
+    pub(crate) name: String,
+    /// Address of a server over HTTP
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    pub(crate) url: Option<String>,
+    /// How to talk to the address [default: streamable HTTP, else SSE]
+    #[arg(long, value_enum, requires = "url")]
+    pub(crate) transport: Option<TransportArg>,
+    /// Variable for the command: NAME=VALUE, or NAME for the variable of the same name here
+    #[arg(long, short = 'e', value_name = "NAME[=VALUE]", conflicts_with = "url")]
+    pub(crate) env: Vec<String>,
+    /// Header for the address: NAME: VALUE
+    #[arg(long, short = 'H', value_name = "NAME: VALUE", requires = "url")]
+    pub(crate) header: Vec<String>,
+    /// Folder that the command starts in
+    #[arg(long, value_name = "DIR", conflicts_with = "url")]
+    pub(crate) cwd: Option<String>,
+    /// Let descriptions of its tools stand in prompts
+    #[arg(long)]
+    pub(crate) trusted: bool,
+    /// Show its tools with their full schemas instead of cataloguing them
+    #[arg(long)]
+    pub(crate) direct_only: bool,
+    /// Replace a server of this name
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// The command and its arguments
+    #[arg(last = true, required_unless_present = "url", value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+/// How to talk to a server over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TransportArg {
+    /// Streamable HTTP
+    Http,
+    /// The older transport over server-sent events
+    Sse,
+}
+
+/// Arguments of `mcp import`.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// File of Claude, Cursor, VS Code, Windsurf, Gemini, Cline, OpenClaw or Codex
+    pub(crate) file: PathBuf,
+    /// Only show what would be added
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Replace servers of the same name; without it they stay as they are
+    #[arg(long)]
+    pub(crate) replace: bool,
+}
+
+/// Arguments of `preflight`.
+#[derive(Debug, Args)]
+pub(crate) struct PreflightArgs {
+    /// Tools that must be usable: exact ids, aliases, or names that one tool alone has
+    #[arg(value_name = "TOOL")]
+    pub(crate) required: Vec<String>,
+    /// Servers that must be up [default: all that are not disabled, when no tool is named]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Vec<String>,
 }
 
 /// Arguments of `completions`.

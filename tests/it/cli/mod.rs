@@ -6,6 +6,7 @@ mod calls;
 mod config;
 mod denied;
 mod hooks;
+mod operator;
 mod policy;
 mod queries;
 mod serving;

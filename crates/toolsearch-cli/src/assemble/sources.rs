@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use toolsearch::catalog::{CatalogMode, Source, Trust};
@@ -11,7 +11,7 @@ use toolsearch::invoke::{Invokers, Listing, Outage, OutageKind, Provider};
 use toolsearch_config::{
     Endpoint, Server, ServerCatalogMode, ServerDefinition, ServerState, ServerTrust,
 };
-use toolsearch_mcp::{McpServer, Secret, ServerSpec, StdioCommand, ToolFilter};
+use toolsearch_mcp::{McpServer, Secret, ServerSpec, ServerStatus, StdioCommand, ToolFilter};
 use toolsearch_sample::Sample;
 
 use crate::fault::Fault;
@@ -43,6 +43,16 @@ pub(crate) struct Sources {
     fixed: Vec<Listing>,
     pub(crate) servers: Vec<Arc<McpServer>>,
     pub(crate) invokers: Invokers,
+}
+
+/// A source as it is now.
+#[derive(Debug)]
+pub(crate) struct Probe {
+    pub(crate) listing: Listing,
+    /// What a server says of itself; nothing for other sources, and for servers that cannot be started.
+    pub(crate) status: Option<ServerStatus>,
+    /// How long its list took.
+    pub(crate) took: Option<Duration>,
 }
 
 impl Sources {
@@ -144,6 +154,32 @@ impl Sources {
     pub(crate) async fn list_within(&self, wait: Duration) -> Vec<Listing> {
         let lists = self.servers.iter().map(|server| server.list_within(wait));
         self.with_servers(join_all(lists).await)
+    }
+
+    /// Every source with what can be said of it. Servers are started and asked at the same time.
+    pub(crate) async fn probe(&self) -> Vec<Probe> {
+        let ask = |server: &Arc<McpServer>| {
+            let server = Arc::clone(server);
+            async move {
+                let started = Instant::now();
+                let listing = server.list().await;
+                Probe {
+                    listing,
+                    status: Some(server.status()),
+                    took: Some(started.elapsed()),
+                }
+            }
+        };
+        let fixed = self.fixed.iter().map(|listing| Probe {
+            listing: listing.clone(),
+            status: None,
+            took: None,
+        });
+        let mut probes: Vec<Probe> = fixed.collect();
+        probes.extend(join_all(self.servers.iter().map(ask)).await);
+        let key = |probe: &Probe| (probe.listing.source, probe.listing.owner.clone());
+        probes.sort_by_key(key);
+        probes
     }
 
     fn with_servers(&self, listed: Vec<Listing>) -> Vec<Listing> {

@@ -183,7 +183,7 @@ fn set_aside(listings: &[Listing], assembled: &Assembled) -> Vec<Rejected> {
     listings.iter().flat_map(of).collect()
 }
 
-fn state(listing: &Listing, kind: Kind) -> &'static str {
+pub(super) fn state(listing: &Listing, kind: Kind) -> &'static str {
     let Some(outage) = &listing.outage else {
         return if kind == Kind::Offline {
             "offline"
@@ -199,7 +199,7 @@ fn state(listing: &Listing, kind: Kind) -> &'static str {
     }
 }
 
-fn trouble(listing: &Listing) -> Option<String> {
+pub(super) fn trouble(listing: &Listing) -> Option<String> {
     let reason = &listing.outage.as_ref()?.reason;
     Some(sanitise_label(reason, MAX_REASON_CHARS))
 }

@@ -112,7 +112,7 @@ fn unset(path: &str, common: &Common, output: &Output) -> Done {
 }
 
 /// Changes the text of the file, which is made when it is not there.
-fn change(
+pub(super) fn change(
     common: &Common,
     edit: impl FnOnce(&str) -> Result<String, EditError>,
 ) -> Result<PathBuf, Fault> {
@@ -207,7 +207,7 @@ fn existing(common: &Common) -> Result<PathBuf, Fault> {
     }
 }
 
-fn unreadable(error: ConfigError) -> Fault {
+pub(super) fn unreadable(error: ConfigError) -> Fault {
     let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
     Fault::configuration(format!("{error}{}", source.unwrap_or_default()))
 }

@@ -8,9 +8,13 @@ mod completions;
 mod config;
 mod demo;
 mod describe;
+mod doctor;
 mod estimate;
 mod expectations;
+mod mcp;
+mod missing;
 mod policy;
+mod preflight;
 mod run;
 mod search;
 mod serve;
@@ -32,12 +36,14 @@ pub(crate) async fn execute(cli: &Cli, output: &Output) -> Done {
         Command::Serve(_) => serve::run(common, output).await,
         Command::Config(command) => config::run(command, common, output),
         Command::Sessions(command) => sessions::run(command, common, output),
+        Command::Mcp(command) => mcp::run(command, common, output).await,
+        Command::Doctor => doctor::run(common, output).await,
         Command::Completions(args) => completions::run(args.shell),
         Command::Catalog(CatalogCommand::Estimate) => estimate::run(common, output).await,
         on_tools => {
             let purpose = match on_tools {
                 Command::Agent(_) => Purpose::Agent,
-                Command::Policy(_) => Purpose::Measuring,
+                Command::Policy(_) | Command::Preflight(_) => Purpose::Measuring,
                 _ => Purpose::Command,
             };
             let assembled = Assembled::new(common, purpose, output)?;
@@ -59,6 +65,7 @@ async fn on_catalog(command: &Command, assembled: &Assembled, output: &Output) -
         Command::Run(args) => run::run(args, assembled, output).await,
         Command::Agent(args) => agent::run(args, assembled, output).await,
         Command::Policy(command) => policy::run(command, assembled, output).await,
+        Command::Preflight(args) => preflight::run(args, assembled, output).await,
         Command::Catalog(_) => catalog::list(assembled, output).await,
         _ => Err(Fault::failed("this command does not work on tools")),
     }

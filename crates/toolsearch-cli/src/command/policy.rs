@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolsearch::catalog::{Catalog, LookupError, ToolDescriptor, ToolId};
+use toolsearch::invoke::Listing;
 use toolsearch::policy::{Decision, Explained, Policy, Subject};
 
 use crate::assemble::Assembled;
@@ -56,24 +57,29 @@ fn known_agent<'a>(id: &'a str, assembled: &Assembled) -> Result<&'a str, Fault>
 }
 
 /// All tools of all sources, whatever the rules say.
-struct Tools(Catalog);
+pub(super) struct Tools(Catalog);
 
 /// A tool that is asked about.
-struct Asked {
-    tool: Arc<ToolDescriptor>,
+pub(super) struct Asked {
+    pub(super) tool: Arc<ToolDescriptor>,
     /// Whether a source lists it now.
-    listed: bool,
+    pub(super) listed: bool,
 }
 
 impl Tools {
     async fn listed(assembled: &Assembled) -> Self {
-        let listings = assembled.sources.list().await;
-        Self(listings.into_iter().flat_map(|one| one.tools).collect())
+        Self::of(&assembled.sources.list().await)
+    }
+
+    /// The tools of these listings.
+    pub(super) fn of(listings: &[Listing]) -> Self {
+        let tools = listings.iter().flat_map(|one| one.tools.iter().cloned());
+        Self(tools.collect())
     }
 
     /// A tool that is listed, or the one that an exact id stands for: rules go by ids, so they can be
     /// asked about a server that does not run.
-    fn find(&self, text: &str) -> Result<Asked, Fault> {
+    pub(super) fn find(&self, text: &str) -> Result<Asked, Fault> {
         let error = match self.0.resolve(text) {
             Ok(tool) => {
                 let tool = Arc::clone(tool);
