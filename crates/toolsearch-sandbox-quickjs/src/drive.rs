@@ -14,7 +14,7 @@ use crate::vm::{Link, Vm};
 const REPORT_BYTES: usize = 8 << 20;
 
 pub(crate) fn run(
-    vm: Vm,
+    vm: &Vm,
     program: &GuestProgram,
     limits: &Limits,
     stop: &StopFlag,
@@ -26,12 +26,12 @@ pub(crate) fn run(
         Ok(()) => vm
             .context
             .with(|ctx| match vm.control.clone().restore(&ctx) {
-                Ok(control) => Run::new(&vm, ctx, control, &source, limits).run(program),
+                Ok(control) => Run::new(vm, ctx, control, &source, limits).run(program),
                 Err(_) => End::Error(unreadable()),
             }),
         Err(_) => End::Error(unreadable()),
     };
-    let outcome = tell(&vm, end, &source, limits);
+    let outcome = tell(vm, end, &source, limits);
     vm.link.disconnect();
     outcome
 }

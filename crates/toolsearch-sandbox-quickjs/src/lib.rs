@@ -25,6 +25,8 @@ pub const NAME: &str = "quickjs";
 #[derive(Default)]
 pub struct QuickJs {
     vm: Option<vm::Vm>,
+    /// The runtime of the program that was run. Taking it down would make the report wait.
+    spent: Option<vm::Vm>,
 }
 
 impl QuickJs {
@@ -61,7 +63,7 @@ impl Guest for QuickJs {
         bridge: Box<dyn Bridge>,
     ) -> GuestOutcome {
         match self.vm.take() {
-            Some(vm) => drive::run(vm, program, limits, stop, bridge),
+            Some(vm) => drive::run(self.spent.insert(vm), program, limits, stop, bridge),
             None => GuestOutcome::Failed(RunError::new(
                 ErrorCode::EngineUnavailable,
                 "the engine was not prepared, or has run its program",

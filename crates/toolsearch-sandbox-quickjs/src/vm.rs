@@ -6,14 +6,27 @@ use std::{
     rc::Rc,
 };
 
-use rquickjs::{Context, Ctx, Function, Object, Persistent, Runtime, Value};
+use rquickjs::{
+    Context, Ctx, Exception, Function, Module, Object, Persistent, Runtime, Value,
+    loader::{ImportAttributes, Resolver, bundle::Bundle},
+};
 use toolsearch_sandbox::{
     Bridge, BridgeClosed, GuestAnswer, GuestCall, Limits, LogLevel, LogLine, StopFlag,
-    javascript::PRELUDE,
 };
+
+/// The prelude as a module, compiled by the build script.
+static MODULES: &[(&str, &[u8])] = &[(
+    PRELUDE,
+    include_bytes!(concat!(env!("OUT_DIR"), "/prelude.bytecode")),
+)];
+
+const PRELUDE: &str = "prelude";
 
 /// Most characters of one log line and of one error text.
 const LINE_CHARACTERS: usize = 16 << 10;
+
+/// Most characters of a module's name in an error.
+const NAME_CHARACTERS: usize = 200;
 
 /// How often the runtime may look whether it is over (once in 10,000 steps) while a failure is told.
 const REPORT_LOOKS: u32 = 50;
@@ -48,9 +61,11 @@ impl Vm {
         let link = Rc::new(Link::default());
         let watched = link.clone();
         runtime.set_interrupt_handler(Some(Box::new(move || watched.must_break())));
+        runtime.set_loader(OnlyThePrelude::default(), Bundle(MODULES));
         let (control, native) = context.with(|ctx| {
             let native = natives(&ctx, &link)?;
-            let prelude: Function<'_> = ctx.eval(PRELUDE)?;
+            let module: Object<'_> = Module::import(&ctx, PRELUDE)?.finish()?;
+            let prelude: Function<'_> = module.get("default")?;
             let control: Object<'_> = prelude.call((native.clone(),))?;
             Ok::<_, rquickjs::Error>((
                 Persistent::save(&ctx, control),
@@ -86,6 +101,29 @@ impl Vm {
                 u32::try_from(LINE_CHARACTERS).unwrap_or(u32::MAX),
             )
         })
+    }
+}
+
+/// Lets one module be found, the first that is asked for: the prelude, before there is a program.
+#[derive(Default)]
+struct OnlyThePrelude {
+    found: bool,
+}
+
+impl Resolver for OnlyThePrelude {
+    fn resolve<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        _: &str,
+        name: &str,
+        _: Option<ImportAttributes<'js>>,
+    ) -> rquickjs::Result<String> {
+        if std::mem::replace(&mut self.found, true) {
+            let name: String = name.chars().take(NAME_CHARACTERS).collect();
+            let text = format!("could not load module '{name}'");
+            return Err(Exception::throw_reference(ctx, &text));
+        }
+        Ok(name.to_owned())
     }
 }
 
