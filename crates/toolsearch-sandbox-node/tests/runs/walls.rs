@@ -1,7 +1,7 @@
 //! What a program that owned all of Node would get: a guest whose own code, in Node's own world, tries what the
 //! walls must stop.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use libtest_mimic::Trial;
 use serde_json::json;
@@ -97,7 +97,7 @@ fn probe() {
     let worker = Worker::current_exe().unwrap();
     let engine = ProcessEngine::external(Arc::new(Intruder), worker, options);
     let host = Arc::new(RecordingHost::new(|method, _| panic!("it calls {method}")));
-    let limits = Limits::default();
+    let limits = Limits::default().with_wall(Duration::from_secs(30));
     let run = |source| engine.run(Program::new(source, 0, 0), host.clone(), &limits);
     let report = toolsearch_testing::block_on(run("everything else"));
     let value = report.value().unwrap_or_else(|| panic!("{report:#?}"));
@@ -105,9 +105,7 @@ fn probe() {
     assert_eq!(value["environment"], json!(["TZ"]));
     assert_eq!(value["folder"], "/");
     // Node waits for ever for the file that it cannot open.
-    let limits = limits
-        .clone()
-        .with_wall(std::time::Duration::from_millis(600));
+    let limits = limits.clone().with_wall(Duration::from_millis(600));
     let run = engine.run(Program::new("traces", 0, 0), host.clone(), &limits);
     let report = toolsearch_testing::block_on(run);
     assert_eq!(report.engine, "node");

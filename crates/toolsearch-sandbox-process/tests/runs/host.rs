@@ -125,6 +125,9 @@ pub(crate) fn program(source: &str) -> Program {
     Program::new(source, 42, 1_700_000_000_000)
 }
 
+/// Wall clock in milliseconds of programs that are to end by themselves; none comes near it.
+pub(crate) const LONG: u64 = 30_000;
+
 pub(crate) fn limits(wall_ms: u64) -> Limits {
     Limits::default().with_wall(Duration::from_millis(wall_ms))
 }
@@ -138,7 +141,7 @@ pub(crate) fn run(source: &str, wall_ms: u64) -> (RunReport, Arc<Tools>) {
 
 #[track_caller]
 pub(crate) fn value(source: &str, expected: Value) -> RunReport {
-    let (report, _) = run(source, 10_000);
+    let (report, _) = run(source, LONG);
     assert_eq!(report.value(), Some(&expected), "{source}\n{report:#?}");
     report
 }

@@ -10,7 +10,7 @@ use std::{
 use libtest_mimic::Trial;
 use toolsearch_sandbox::*;
 use toolsearch_sandbox_process::{Options, ProcessEngine, WORKER_ARG, Worker};
-use toolsearch_testing::engine::Footprint;
+use toolsearch_testing::{PATIENCE, engine::Footprint};
 
 use crate::{host::*, trial};
 
@@ -64,7 +64,7 @@ pub(crate) fn mine() -> Vec<u32> {
 /// The one worker there is. A process that was just started shows its arguments a moment later, and one
 /// that was killed is seen a moment longer.
 fn one_worker() -> u32 {
-    let deadline = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + PATIENCE;
     loop {
         match mine()[..] {
             [worker] => return worker,
@@ -82,14 +82,14 @@ pub(crate) fn cold() -> ProcessEngine {
 
 fn none_left() {
     for (source, wall) in [
-        ("return 1", 5000),
+        ("return 1", LONG),
         ("while (true) {}", 200),
-        ("throw 1", 5000),
+        ("throw 1", LONG),
         (
             "const a = []; for (;;) a.push(new Uint8Array(1 << 20).fill(1))",
-            5000,
+            LONG,
         ),
-        ("await tools.call('ask', { n: 1 })", 5000),
+        ("await tools.call('ask', { n: 1 })", LONG),
     ] {
         let engine = cold();
         block_on(engine.run(program(source), Arc::new(Tools::default()), &limits(wall)));
@@ -102,7 +102,7 @@ fn none_left() {
     // The first run may come before the warm worker is there to be taken.
     for _ in 0..10 {
         let tools = Arc::new(Tools::default());
-        block_on(engine.run(program("return 1"), tools, &limits(5000)));
+        block_on(engine.run(program("return 1"), tools, &limits(LONG)));
         next = one_worker();
         if next != warm {
             break;
@@ -115,7 +115,7 @@ fn none_left() {
 
 /// Waits until the processes that were killed are gone.
 fn none_soon(after: &str) {
-    let deadline = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + PATIENCE;
     while !mine().is_empty() {
         assert!(Instant::now() < deadline, "after {after}: {:?}", mine());
         std::thread::yield_now();
@@ -129,9 +129,9 @@ fn dropped() {
             "await tools.call('never', {})",
             "tools.call('never', {}); while (true) {}",
         ] {
-            let limits = limits(30_000);
+            let limits = limits(LONG);
             let mut run = engine.run(program(source), tools.clone(), &limits);
-            let deadline = Instant::now() + Duration::from_secs(10);
+            let deadline = Instant::now() + PATIENCE;
             while tools.open.load(Ordering::SeqCst) == 0 {
                 assert!(Instant::now() < deadline);
                 let step = tokio::time::timeout(Duration::from_millis(5), &mut run).await;
@@ -152,7 +152,7 @@ fn dropped() {
 fn killed() {
     block_on(async {
         let (engine, tools) = (cold(), Arc::new(Tools::default()));
-        let limits = limits(30_000);
+        let limits = limits(LONG);
         let mut run = engine.run(
             program("await tools.call('never', {})"),
             tools.clone(),
@@ -176,7 +176,7 @@ fn stress() {
     const RUNS: u64 = 1000;
     block_on(async {
         let (engine, tools) = (engine(), Arc::new(Tools::default()));
-        let limits = limits(20_000);
+        let limits = limits(LONG);
         let before = Footprint::now();
         let runs = (0..RUNS).map(|n| {
             let source = format!(
@@ -236,7 +236,7 @@ fn orphan() {
     assert_eq!(parent_of(worker), Some(host.id()));
     host.kill().unwrap();
     host.wait().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(5);
+    let deadline = Instant::now() + PATIENCE;
     while parent_of(worker).is_some() {
         assert!(
             Instant::now() < deadline,

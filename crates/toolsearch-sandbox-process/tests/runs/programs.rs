@@ -1,6 +1,6 @@
 //! Programs that behave, and the limits of those that do not mean harm.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use libtest_mimic::Trial;
 use serde_json::json;
@@ -42,35 +42,29 @@ fn three_lines() {
         json!({ "tool": { "id": "t" }, "result": { "structuredContent": { "sum": 42 } } }),
     );
     assert_eq!((report.calls, report.engine.as_str()), (3, "quickjs"));
-    assert!(report.duration.as_millis() > 0);
+    assert!(!report.duration.is_zero());
     assert!(!report.truncated.any());
 }
 
 fn parallel_calls() {
-    let started = Instant::now();
     let source = "const rs = await Promise.all(Array.from({ length: 100 }, (_, i) => tools.call('slow', { ms: 50, tag: String(i) })));
         return rs.map(r => Number(r.tag)).every((t, i) => t === i) ? rs.length : 'order'";
-    let (report, tools) = run(source, 10_000);
+    let (report, tools) = run(source, LONG);
     assert_eq!(report.value(), Some(&json!(100)), "{report:#?}");
     let most = tools.most_open.load(std::sync::atomic::Ordering::SeqCst);
-    assert_eq!(most, 16);
-    assert!(
-        started.elapsed().as_millis() < 3000,
-        "{:?}",
-        started.elapsed()
-    );
+    assert!((2..=16).contains(&most), "{most} at once");
 }
 
 fn failing_calls() {
     let (report, _) = fails(
         "tools.call('fail', { msg: 'disk full' });\nreturn 'CLAIMED_SUCCESS';",
-        5000,
+        LONG,
         ErrorCode::ToolError,
     );
     assert!(report.error().unwrap().to_string().contains("disk full"));
     let (report, _) = fails(
         "const x = 1;\nawait tools.call('denied', {});",
-        5000,
+        LONG,
         ErrorCode::PolicyDenied,
     );
     assert_eq!(report.error().unwrap().line, Some(2));
@@ -79,7 +73,7 @@ fn failing_calls() {
         json!(["PolicyDeniedError", "policy_denied", "not allowed"]),
     );
     let source = "try { await Promise.all([tools.call('slow', { ms: 30, tag: 'a' }), tools.call('fail', { msg: 'third' }), tools.call('record', { v: 'r' })]); } catch { return 'rejected' }";
-    let (report, tools) = run(source, 5000);
+    let (report, tools) = run(source, LONG);
     assert_eq!(report.value(), Some(&json!("rejected")));
     assert_eq!(*tools.recorded.lock().unwrap(), [json!("r")]);
     assert_eq!(
@@ -91,16 +85,16 @@ fn failing_calls() {
 
 fn many_calls() {
     let source = "for (let i = 0; i < 300; i++) await tools.call('record', { v: i });";
-    let (report, tools) = fails(source, 10_000, ErrorCode::TooManyCalls);
+    let (report, tools) = fails(source, LONG, ErrorCode::TooManyCalls);
     assert_eq!(tools.recorded.lock().unwrap().len(), 256, "{report:#?}");
     fails(
         "await Promise.all(Array.from({ length: 300 }, () => tools.call('add', {})))",
-        10_000,
+        LONG,
         ErrorCode::TooManyCalls,
     );
     fails(
         "for (let i = 0; i < 100000; i++) tools.call('add', { i }); return 'x'",
-        10_000,
+        LONG,
         ErrorCode::TooManyCalls,
     );
 }
@@ -116,7 +110,7 @@ fn large_values() {
     );
     let (report, _) = fails(
         "return (await tools.callValue('page', { bytes: 20_000_000 })).text.length",
-        10_000,
+        LONG,
         ErrorCode::ToolError,
     );
     assert!(
@@ -125,7 +119,7 @@ fn large_values() {
     );
     let (report, _) = fails(
         "await tools.call('echo', { x: 'y'.repeat(17_000_000) })",
-        10_000,
+        LONG,
         ErrorCode::GuestError,
     );
     assert!(
@@ -137,7 +131,7 @@ fn large_values() {
 fn output_budget() {
     let (report, tools) = run(
         "for (let i = 0; i < 100000; i++) console.log('line', i); return 'value-kept'",
-        10_000,
+        LONG,
     );
     assert_eq!(report.value(), Some(&json!("value-kept")), "{report:#?}");
     assert!(report.truncated.logs && !report.truncated.value);
@@ -156,7 +150,7 @@ fn output_budget() {
     let streamed = tools.logged.lock().unwrap();
     assert_eq!(streamed[0], "line 0");
 
-    let (report, _) = run("console.log('lost'); return 'x'.repeat(5_000_000)", 10_000);
+    let (report, _) = run("console.log('lost'); return 'x'.repeat(5_000_000)", LONG);
     assert!(report.truncated.value);
     let shown = report.value().unwrap().to_string();
     assert!(
@@ -168,7 +162,7 @@ fn output_budget() {
 
     let (report, _) = fails(
         "throw new Error('start ' + 'y'.repeat(5_000_000))",
-        10_000,
+        LONG,
         ErrorCode::GuestError,
     );
     let error = report.error().unwrap();
@@ -178,11 +172,11 @@ fn output_budget() {
 
 fn approval() {
     let (report, _) = run(
-        "await tools.call('approval', { ms: 700 }); return 'ok'",
-        300,
+        "await tools.call('approval', { ms: 2000 }); return 'ok'",
+        1500,
     );
     assert_eq!(report.value(), Some(&json!("ok")), "{report:#?}");
-    assert!(report.paused.as_millis() >= 600, "{report:#?}");
+    assert!(!report.paused.is_zero(), "{report:#?}");
     fails(
         "await tools.call('slow', { ms: 5000, tag: 1 })",
         300,
@@ -191,13 +185,9 @@ fn approval() {
 }
 
 fn busy_during_approval() {
-    let started = Instant::now();
-    fails(
-        "tools.call('approval', { ms: 5000 }); while (true) {}",
-        300,
-        ErrorCode::Timeout,
-    );
-    assert!(started.elapsed().as_millis() < 2000);
+    let source = "tools.call('approval', { ms: 5000 }); while (true) {}";
+    let (report, _) = fails(source, 300, ErrorCode::Timeout);
+    assert!(report.paused.is_zero(), "{report:#?}");
 }
 
 fn timers() {
@@ -209,14 +199,10 @@ fn timers() {
         "const t = Date.now(); await new Promise(r => setTimeout(r, 60)); return Date.now() - t >= 59",
         json!(true),
     );
-    let started = Instant::now();
+    // Timers do not outlive the program: this one would outlive its time.
     value(
-        "setTimeout(() => console.log('late'), 5000); return 1",
+        "setTimeout(() => console.log('late'), 86400000); return 1",
         json!(1),
-    );
-    assert!(
-        started.elapsed().as_millis() < 2000,
-        "timers do not outlive the program"
     );
 }
 
@@ -227,13 +213,13 @@ fn sources() {
     );
     let (report, _) = fails(
         "const a = 1;\nconst b = ;\nreturn b",
-        5000,
+        LONG,
         ErrorCode::SyntaxError,
     );
     assert_eq!(report.error().unwrap().line, Some(2));
-    let (report, _) = run(&"x".repeat(70_000), 5000);
+    let (report, _) = run(&"x".repeat(70_000), LONG);
     assert_eq!(report.error().unwrap().code, ErrorCode::SourceTooLarge);
-    let (report, _) = run("return undefined", 5000);
+    let (report, _) = run("return undefined", LONG);
     assert_eq!(report.status, RunStatus::Completed(RunValue::Nothing));
     assert!(report.hints[0].contains("no value returned"));
 }
@@ -247,7 +233,7 @@ fn many_runs() {
             let runs = (0..8).map(|n| {
                 let source = format!("globalThis.seen = (globalThis.seen ?? 0) + 1; return [seen, {n} + (await tools.callValue('add', {{ a: {round}, b: 0 }})).sum]");
                 let (engine, tools) = (&engine, tools.clone());
-                async move { engine.run(program(&source), tools, &limits(10_000)).await }
+                async move { engine.run(program(&source), tools, &limits(LONG)).await }
             });
             for (n, report) in futures::future::join_all(runs)
                 .await
@@ -268,7 +254,7 @@ fn cost() {
         times.sort_unstable();
         times[times.len() / 2]
     };
-    let limits = limits(10_000);
+    let limits = limits(LONG);
     block_on(async {
         let cold: Vec<u128> = {
             let mut times = Vec::new();

@@ -16,7 +16,7 @@ use toolsearch_sandbox::{
     Engine, ErrorCode, Host, Limits, Program, RunError, RunReport, RunStatus, RunValue,
 };
 
-pub use abuse::{Footprint, abuse_file, withstands, withstands_lines};
+pub use abuse::{Footprint, abuse_file, stops_in_time, withstands, withstands_lines};
 pub use fakes::{EngineFn, RecordingHost};
 use hosts::TestHost;
 

@@ -1,7 +1,9 @@
 //! What this process holds, to see whether it is back where it was.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+use crate::wait::PATIENCE;
 
 /// Descriptors, children and memory of this process, as Linux tells them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +46,7 @@ impl Footprint {
         let Some(before) = before else {
             return;
         };
-        let deadline = Instant::now() + Duration::from_secs(5);
+        let deadline = Instant::now() + PATIENCE;
         let now = loop {
             let Some(now) = Self::now() else { return };
             let gone = now.children <= before.children
