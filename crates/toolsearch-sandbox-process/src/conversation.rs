@@ -16,113 +16,32 @@ use futures::{
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    process::{ChildStderr, ChildStdin, ChildStdout},
     time::{Instant, sleep, sleep_until},
 };
 use toolsearch_sandbox::{
-    ErrorCode, External, Host, HostReply, Issue, Layers, Ledger, Limits, LogBuffer, LogLine, Pause,
-    Program, RunError, RunReport, Unsupported,
+    ErrorCode, External, Host, HostReply, Issue, Ledger, Limits, LogBuffer, LogLine, Pause,
+    Program, RunError, RunReport,
 };
 
 use crate::{
     clock::Clock,
-    lines::Lines,
     spawn::Spawned,
     wire::{self, FromWorker, Outcome},
 };
 
 mod ending;
+mod meeting;
+mod pipe;
 
 use ending::End;
+pub(crate) use meeting::{Greeting, NotMet, Ready, meet, not_ready};
+use pipe::{Pipe, read_some};
 
 /// How long a worker that was told to stop may take to say where it was.
 const GRACE: Duration = Duration::from_millis(40);
 
 /// The methods a guest has.
 const METHODS: [&str; 3] = ["search", "describe", "call"];
-
-/// What a worker must say first.
-#[derive(Debug)]
-pub(crate) struct Greeting<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) required: &'a [String],
-    pub(crate) within: Duration,
-}
-
-impl Greeting<'_> {
-    /// The walls of a worker that is the right one and has the walls it must have.
-    pub(crate) fn accept(&self, frame: Option<FromWorker>) -> Result<Layers, Unsupported> {
-        let (version, engine, layers) = match frame {
-            Some(FromWorker::Ready {
-                version,
-                engine,
-                layers,
-            }) => (version, engine, layers),
-            Some(FromWorker::Refused { reason }) => {
-                return Err(Unsupported::new(format!("the worker refused: {reason}")));
-            }
-            _ => {
-                return Err(Unsupported::new(
-                    "the worker does not speak as one; `main` must ask `is_worker()` before anything else",
-                ));
-            }
-        };
-        if version != wire::VERSION || engine != self.name {
-            return Err(Unsupported::new(format!(
-                "the worker is `{}`, version {version}, and not `{}`, version {}",
-                engine.chars().take(40).collect::<String>(),
-                self.name,
-                wire::VERSION
-            )));
-        }
-        match layers.missing(self.required).as_slice() {
-            [] => Ok(layers),
-            missing => Err(Unsupported::new(format!(
-                "these walls are required and do not hold here: {}",
-                missing.join(", ")
-            ))),
-        }
-    }
-}
-
-pub(crate) fn not_ready(within: Duration) -> Unsupported {
-    Unsupported::new(format!(
-        "the worker was not ready after {} ms",
-        within.as_millis()
-    ))
-}
-
-/// A worker that is ready for its program.
-pub(crate) struct Ready {
-    worker: Spawned,
-    pipe: Pipe,
-}
-
-/// Why a worker cannot be used.
-pub(crate) enum NotMet {
-    /// Another one will not be better.
-    Unsupported(Unsupported),
-    /// Something ended its process before it was ready.
-    Killed,
-}
-
-/// Waits until a worker is ready.
-pub(crate) async fn meet(
-    mut worker: Spawned,
-    greeting: &Greeting<'_>,
-    limits: &Limits,
-) -> Result<Ready, NotMet> {
-    let max = limits.frame_bytes.saturating_add(wire::ENVELOPE);
-    let mut pipe = Pipe::open(&mut worker, max).map_err(|error| {
-        let text = format!("the worker's pipe cannot be used: {error}");
-        NotMet::Unsupported(Unsupported::new(text))
-    })?;
-    match greet(&mut pipe, greeting).await {
-        Ok(()) => Ok(Ready { worker, pipe }),
-        Err(_) if ending::was_killed(&mut worker).await => Err(NotMet::Killed),
-        Err(why) => Err(NotMet::Unsupported(why)),
-    }
-}
 
 /// What is to be run, by whom.
 #[derive(Debug)]
@@ -158,57 +77,6 @@ pub(crate) async fn hold(
     )
     .await;
     (report, ready.worker)
-}
-
-async fn greet(pipe: &mut Pipe, greeting: &Greeting<'_>) -> Result<(), Unsupported> {
-    let first = tokio::time::timeout(greeting.within, pipe.first()).await;
-    let frame = first.map_err(|_| not_ready(greeting.within))?;
-    greeting.accept(frame).map(drop)
-}
-
-/// The three pipes of a worker.
-struct Pipe {
-    stdin: ChildStdin,
-    stdout: ChildStdout,
-    stderr: Option<ChildStderr>,
-    lines: Lines,
-    /// The end of what the worker wrote to its error output. For logs, never for a model.
-    complaint: Vec<u8>,
-}
-
-/// Most of a complaint that is kept.
-const COMPLAINT: usize = 4 << 10;
-
-impl Pipe {
-    fn open(worker: &mut Spawned, max: usize) -> std::io::Result<Self> {
-        let child = &mut worker.child;
-        let gone = || std::io::Error::other("it is closed");
-        Ok(Self {
-            stdin: ChildStdin::from_std(child.stdin.take().ok_or_else(gone)?)?,
-            stdout: ChildStdout::from_std(child.stdout.take().ok_or_else(gone)?)?,
-            stderr: child.stderr.take().map(ChildStderr::from_std).transpose()?,
-            lines: Lines::new(max),
-            complaint: Vec::new(),
-        })
-    }
-
-    /// The first frame, if one comes that can be read.
-    async fn first(&mut self) -> Option<FromWorker> {
-        loop {
-            if let Some(line) = self.lines.next().ok()? {
-                return serde_json::from_slice(line).ok();
-            }
-            if self.stdout.read_buf(self.lines.room()).await.ok()? == 0 {
-                return None;
-            }
-        }
-    }
-
-    fn complain(&mut self, text: &[u8]) {
-        self.complaint.extend_from_slice(text);
-        let surplus = self.complaint.len().saturating_sub(COMPLAINT);
-        self.complaint.drain(..surplus);
-    }
 }
 
 /// What happened next.
@@ -515,13 +383,6 @@ async fn until(deadline: Option<Instant>) {
 async fn edge(changed: Option<toolsearch_sandbox::PauseChanged>) {
     match changed {
         Some(changed) => changed.await,
-        None => pending().await,
-    }
-}
-
-async fn read_some(stderr: &mut Option<ChildStderr>, into: &mut [u8; 512]) -> usize {
-    match stderr {
-        Some(stderr) => stderr.read(into).await.unwrap_or(0),
         None => pending().await,
     }
 }

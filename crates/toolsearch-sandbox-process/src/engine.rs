@@ -10,8 +10,8 @@ use std::{
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
 use toolsearch_sandbox::{
-    Engine, ErrorCode, External, Host, Layers, Ledger, Limits, Program, RunError, RunReport,
-    Unsupported,
+    Engine, ErrorCode, External, Host, Inspection, Layers, Ledger, Limits, Program, RunError,
+    RunReport, Unsupported,
 };
 
 use crate::{
@@ -37,7 +37,8 @@ pub struct ProcessEngine {
     external: Option<Interpreter>,
     options: Options,
     keeper: Keeper,
-    checked: OnceLock<Result<Layers, Unsupported>>,
+    /// The walls of a worker, required or not.
+    seen: OnceLock<Result<Layers, Unsupported>>,
     places: Semaphore,
 }
 
@@ -107,7 +108,7 @@ impl ProcessEngine {
             places: Semaphore::new(options.concurrent.max(1)),
             options,
             keeper: Keeper::default(),
-            checked: OnceLock::new(),
+            seen: OnceLock::new(),
         }
     }
 
@@ -208,7 +209,13 @@ impl ProcessEngine {
         let line =
             line.map_err(|error| Unsupported::new(format!("the worker is gone: {error}")))?;
         self.greeting()
-            .accept(serde_json::from_slice::<FromWorker>(&line).ok())
+            .read(serde_json::from_slice::<FromWorker>(&line).ok())
+    }
+
+    /// Starts a worker once and remembers what it said.
+    fn seen(&self) -> Result<&Layers, Unsupported> {
+        let seen = self.seen.get_or_init(|| self.probe());
+        seen.as_ref().map_err(Clone::clone)
     }
 
     fn greeting(&self) -> Greeting<'_> {
@@ -268,11 +275,21 @@ impl Engine for ProcessEngine {
     }
 
     fn check(&self) -> Result<Layers, Unsupported> {
-        let checked = self.checked.get_or_init(|| self.probe()).clone();
-        if checked.is_ok() {
-            self.warm_up();
-        }
-        checked
+        let layers = self.seen()?;
+        self.greeting().suffices(layers)?;
+        self.warm_up();
+        Ok(layers.clone())
+    }
+
+    fn inspect(&self) -> Vec<Inspection> {
+        let refused = |layers, why| Inspection::new(&self.name, layers, Some(why));
+        vec![match self.seen() {
+            Ok(layers) => match self.greeting().suffices(layers) {
+                Ok(()) => Inspection::new(&self.name, layers.clone(), None),
+                Err(why) => refused(layers.clone(), why),
+            },
+            Err(why) => refused(Layers::default(), why),
+        }]
     }
 
     async fn run(&self, program: Program, host: Arc<dyn Host>, limits: &Limits) -> RunReport {

@@ -33,8 +33,44 @@ pub trait Engine: Debug + Send + Sync {
     /// [`Unsupported`] with a reason for a person when programs cannot be isolated here.
     fn check(&self) -> Result<Layers, Unsupported>;
 
+    /// What there is to say about this engine, for a person who wants to know how programs are held here:
+    /// its walls, also when it must not be used. One entry for each engine behind this one, in the order of
+    /// preference; each is looked at, so this may take some seconds.
+    fn inspect(&self) -> Vec<Inspection> {
+        let (layers, refused) = match self.check() {
+            Ok(layers) => (layers, None),
+            Err(why) => (Layers::default(), Some(why)),
+        };
+        vec![Inspection::new(self.name(), layers, refused)]
+    }
+
     /// Runs one program to its end, its limits or its suspension.
     async fn run(&self, program: Program, host: Arc<dyn Host>, limits: &Limits) -> RunReport;
+}
+
+/// An engine and its walls, as they were found.
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Inspection {
+    /// The engine's name.
+    pub engine: String,
+    /// Its walls, those that do not stand included. Empty when it could not be started.
+    pub layers: Layers,
+    /// Why programs are not run in it; nothing when they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Unsupported>,
+}
+
+impl Inspection {
+    /// What was found.
+    #[must_use]
+    pub fn new(engine: impl Into<String>, layers: Layers, refused: Option<Unsupported>) -> Self {
+        Self {
+            engine: engine.into(),
+            layers,
+            refused,
+        }
+    }
 }
 
 /// The walls around a guest, outermost last, each with its state.
@@ -102,7 +138,7 @@ pub enum LayerState {
 }
 
 /// An engine cannot be used here.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("code cannot be run here: {reason}")]
 pub struct Unsupported {
     /// What is missing and what would help.
@@ -160,6 +196,10 @@ macro_rules! forward {
 
             fn check(&self) -> Result<Layers, Unsupported> {
                 (**self).check()
+            }
+
+            fn inspect(&self) -> Vec<Inspection> {
+                (**self).inspect()
             }
 
             async fn run(

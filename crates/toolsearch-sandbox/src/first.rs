@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 
-use crate::{Engine, Host, Layers, Limits, Program, RunReport, Unsupported};
+use crate::{Engine, Host, Inspection, Layers, Limits, Program, RunReport, Unsupported};
 
 /// Uses the first of its engines whose check succeeds, and none of the others. It goes by that
 /// engine's name.
@@ -51,6 +51,11 @@ impl Engine for FirstOf {
 
     fn check(&self) -> Result<Layers, Unsupported> {
         self.chosen()?.check()
+    }
+
+    fn inspect(&self) -> Vec<Inspection> {
+        let inspected = self.engines.iter().map(|engine| engine.inspect());
+        inspected.flatten().collect()
     }
 
     async fn run(&self, program: Program, host: Arc<dyn Host>, limits: &Limits) -> RunReport {

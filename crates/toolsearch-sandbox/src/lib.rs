@@ -30,7 +30,7 @@ mod program;
 mod report;
 
 pub use code::ErrorCode;
-pub use engine::{Engine, Layer, LayerState, Layers, NoEngine, Unsupported};
+pub use engine::{Engine, Inspection, Layer, LayerState, Layers, NoEngine, Unsupported};
 pub use external::{External, Launch, PROTOCOL};
 pub use first::FirstOf;
 pub use guest::{
