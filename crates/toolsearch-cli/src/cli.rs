@@ -94,6 +94,8 @@ pub(crate) enum Command {
     /// Add, remove, list and try MCP servers
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// Put this gateway into the configuration of an MCP client
+    Connect(ConnectArgs),
     /// Check all that tools depend on here, and say what to do where something is wrong
     Doctor,
     /// Check that what must be there can be used, for a start script or a CI job
@@ -119,6 +121,12 @@ pub(crate) enum CatalogCommand {
     Show(DescribeArgs),
     /// Measure what a model is sent at first in every mode
     Estimate,
+    /// Point out definitions that make tools hard to find or to call
+    Lint {
+        /// Exit with 1 when anything is pointed out
+        #[arg(long)]
+        strict: bool,
+    },
 }
 
 /// Arguments of `search`.
@@ -254,6 +262,27 @@ pub(crate) enum SessionsCommand {
         #[arg(default_value = "last")]
         id: String,
     },
+    /// Add up what was searched, called and saved over many sessions
+    Stats {
+        /// At most this many, the latest first
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 1000)]
+        limit: usize,
+    },
+    /// Print the events of a session as they come, one line each; ends when the session ends
+    Tail {
+        /// The session, or `last`
+        #[arg(default_value = "last")]
+        id: String,
+        /// Print what there is and end
+        #[arg(long)]
+        no_follow: bool,
+    },
+    /// Print the log of a session as JSON lines
+    Export {
+        /// The session, or `last`
+        #[arg(default_value = "last")]
+        id: String,
+    },
 }
 
 /// Commands on the configuration file.
@@ -366,6 +395,45 @@ pub(crate) struct ImportArgs {
     /// Replace servers of the same name; without it they stay as they are
     #[arg(long)]
     pub(crate) replace: bool,
+}
+
+/// Arguments of `connect`.
+#[derive(Debug, Args)]
+pub(crate) struct ConnectArgs {
+    /// Which client
+    #[arg(value_enum)]
+    pub(crate) client: ClientArg,
+    /// File of the client [default: the one that it reads for this user or this folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Name of the entry
+    #[arg(long, default_value = "toolsearch")]
+    pub(crate) name: String,
+    /// Take the entry out again
+    #[arg(long)]
+    pub(crate) remove: bool,
+    /// Only show what would be written
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// An MCP client whose configuration file is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ClientArg {
+    /// .mcp.json of this folder
+    ClaudeCode,
+    /// The desktop program
+    ClaudeDesktop,
+    /// ~/.cursor/mcp.json
+    Cursor,
+    /// .vscode/mcp.json of this folder
+    Vscode,
+    /// ~/.codeium/windsurf/mcp_config.json
+    Windsurf,
+    /// ~/.gemini/settings.json
+    Gemini,
+    /// ~/.codex/config.toml
+    Codex,
 }
 
 /// Arguments of `preflight`.

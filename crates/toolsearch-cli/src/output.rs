@@ -52,6 +52,11 @@ impl Output {
         write(&format!("{}\n", self.shown(text)))
     }
 
+    /// Lines that are finished already: JSON, one document a line.
+    pub(crate) fn lines(&self, lines: &str) -> io::Result<()> {
+        write(lines)
+    }
+
     /// A table, cut to the terminal.
     pub(crate) fn table(&self, table: &Table) -> io::Result<()> {
         write(&table.render(self.width, self.colour))

@@ -4,6 +4,8 @@
 mod agent;
 mod calls;
 mod config;
+mod connect;
+mod lint;
 mod denied;
 mod hooks;
 mod operator;

@@ -139,3 +139,54 @@ fn unknown_sessions_are_told() {
         json!({ "sessions": [] })
     );
 }
+
+#[test]
+fn sessions_are_added_up_followed_and_exported() {
+    let world = World::new();
+    let title = "title=planted-title";
+    world.run(&["search", "create issue"]);
+    assert_eq!(
+        world
+            .run(&["call", "native:github:create_issue", title])
+            .code,
+        0
+    );
+    assert_ne!(world.run(&["call", "native:github:create_issue"]).code, 0);
+    let stats = world.json(&["sessions", "stats"], 0);
+    assert_eq!(
+        (&stats["sessions"], &stats["calls"]),
+        (&json!(3), &json!(2))
+    );
+    assert_eq!(stats["searches"], 1);
+    assert_eq!(stats["sources"], json!({ "native": 2 }));
+    assert_eq!(stats["failed"], json!({ "invalid_arguments": 1 }));
+    assert_eq!(
+        stats["tools"][0],
+        json!({ "id": "native:github:create_issue", "calls": 2 })
+    );
+    assert_eq!(
+        world.json(&["sessions", "stats", "-n", "1"], 0)["sessions"],
+        1
+    );
+    let exported = world.run(&["sessions", "export"]);
+    let events: Vec<Value> = exported
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a JSON line"))
+        .collect();
+    assert_eq!(events[0]["event"], "opened");
+    assert!(
+        events.iter().any(|event| event["event"] == "called"),
+        "{events:?}"
+    );
+    assert!(!exported.out.contains("planted-title"));
+    let told = world.run(&["sessions", "tail", "--no-follow"]);
+    assert!(
+        told.out
+            .contains("called native:github:create_issue: invalid_arguments"),
+        "{told:?}"
+    );
+    world
+        .run(&["sessions", "tail", "nothing"])
+        .fails(2, &["nothing", "sessions list"]);
+}

@@ -154,20 +154,27 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
 
 /// Reads the log of a session. A last line that a crash cut off is left out.
 pub(crate) fn read(folder: &Path, session: &str) -> Result<Summary, Fault> {
-    let missing = || {
-        Fault::usage(format!("there is no log of a session `{session}`"))
-            .next("list the sessions with `toolsearch sessions list`")
-    };
+    let events = events(&read_text(folder, session)?)?;
+    Summary::of(session, &events).ok_or_else(|| missing(session))
+}
+
+/// The log of a session as it stands in its file, whole lines only.
+pub(crate) fn read_text(folder: &Path, session: &str) -> Result<String, Fault> {
     if !is_name(session) {
-        return Err(missing());
+        return Err(missing(session));
     }
     let path = folder.join(format!("{session}{SUFFIX}"));
-    let text = read_bounded(&path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => missing(),
+    let mut text = read_bounded(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => missing(session),
         _ => Fault::failed(format!("cannot read {}: {error}", path.display())),
     })?;
-    let events = events(&text)?;
-    Summary::of(session, &events).ok_or_else(missing)
+    text.truncate(text.rfind('\n').map_or(0, |end| end + 1));
+    Ok(text)
+}
+
+fn missing(session: &str) -> Fault {
+    Fault::usage(format!("there is no log of a session `{session}`"))
+        .next("list the sessions with `toolsearch sessions list`")
 }
 
 fn read_bounded(path: &Path) -> io::Result<String> {
@@ -178,7 +185,7 @@ fn read_bounded(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn events(text: &str) -> Result<Vec<Stamped>, Fault> {
+pub(crate) fn events(text: &str) -> Result<Vec<Stamped>, Fault> {
     let mut events = Vec::new();
     for line in text.lines() {
         match serde_json::from_str::<Stamped>(line) {

@@ -6,11 +6,13 @@ mod call;
 mod catalog;
 mod completions;
 mod config;
+mod connect;
 mod demo;
 mod describe;
 mod doctor;
 mod estimate;
 mod expectations;
+mod lint;
 mod mcp;
 mod missing;
 mod policy;
@@ -35,8 +37,9 @@ pub(crate) async fn execute(cli: &Cli, output: &Output) -> Done {
         Command::Demo => demo::run(common, output).await,
         Command::Serve(_) => serve::run(common, output).await,
         Command::Config(command) => config::run(command, common, output),
-        Command::Sessions(command) => sessions::run(command, common, output),
+        Command::Sessions(command) => sessions::run(command, common, output).await,
         Command::Mcp(command) => mcp::run(command, common, output).await,
+        Command::Connect(args) => connect::run(args, common, output),
         Command::Doctor => doctor::run(common, output).await,
         Command::Completions(args) => completions::run(args.shell),
         Command::Catalog(CatalogCommand::Estimate) => estimate::run(common, output).await,
@@ -66,6 +69,9 @@ async fn on_catalog(command: &Command, assembled: &Assembled, output: &Output) -
         Command::Agent(args) => agent::run(args, assembled, output).await,
         Command::Policy(command) => policy::run(command, assembled, output).await,
         Command::Preflight(args) => preflight::run(args, assembled, output).await,
+        Command::Catalog(CatalogCommand::Lint { strict }) => {
+            lint::run(*strict, assembled, output).await
+        }
         Command::Catalog(_) => catalog::list(assembled, output).await,
         _ => Err(Fault::failed("this command does not work on tools")),
     }

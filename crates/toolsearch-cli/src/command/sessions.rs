@@ -1,10 +1,13 @@
-//! `toolsearch sessions list|show`.
+//! `toolsearch sessions list|show|stats|tail|export`.
+
+mod stats;
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolsearch::catalog::Source;
-use toolsearch::telemetry::{Sizes, Summary};
+use toolsearch::telemetry::{Event, Sizes, Stamped, Summary};
 
 use crate::assemble::configuration::Configuration;
 use crate::assemble::logs;
@@ -14,17 +17,26 @@ use crate::measure::grouped;
 use crate::output::Output;
 use crate::table::Table;
 
+/// Between two looks at a log that another process writes.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// Bytes of a token in schemas and prompt text, for numbers that are marked as estimated.
 const BYTES_PER_TOKEN: usize = 4;
 
 /// Looks into session logs.
-pub(crate) fn run(command: &SessionsCommand, common: &Common, output: &Output) -> Done {
+pub(crate) async fn run(command: &SessionsCommand, common: &Common, output: &Output) -> Done {
     let configuration = Configuration::read(common, output)?;
     let folder = logs::folder(&configuration)
         .ok_or_else(|| Fault::failed("there is no folder for logs: HOME is not set"))?;
     match command {
         SessionsCommand::List { limit } => list(&folder, *limit, output),
         SessionsCommand::Show { id } => show(&folder, id, output),
+        SessionsCommand::Stats { limit } => stats::run(&folder, *limit, output),
+        SessionsCommand::Tail { id, no_follow } => tail(&folder, id, !no_follow, output).await,
+        SessionsCommand::Export { id } => {
+            let text = logs::read_text(&folder, &named(&folder, id)?)?;
+            output.lines(&text)?;
+            Ok(Exit::Fine)
+        }
     }
 }
 
@@ -90,13 +102,7 @@ fn line(session: &Summary) -> Value {
 }
 
 fn show(folder: &Path, id: &str, output: &Output) -> Done {
-    let name = match id {
-        "last" => logs::names(folder).pop().ok_or_else(|| {
-            Fault::failed("there are no session logs yet")
-                .next("make one with `toolsearch search` or `toolsearch demo`")
-        })?,
-        id => id.to_owned(),
-    };
+    let name = named(folder, id)?;
     let summary = logs::read(folder, &name)?;
     if output.json {
         output.document(&document(&summary)?)?;
@@ -109,6 +115,79 @@ fn show(folder: &Path, id: &str, output: &Output) -> Done {
         output.table(&calls(&summary))?;
     }
     Ok(Exit::Fine)
+}
+
+/// The name of a session, `last` being the latest.
+fn named(folder: &Path, id: &str) -> Result<String, Fault> {
+    match id {
+        "last" => logs::names(folder).pop().ok_or_else(|| {
+            Fault::failed("there are no session logs yet")
+                .next("make one with `toolsearch search` or `toolsearch demo`")
+        }),
+        id => Ok(id.to_owned()),
+    }
+}
+
+/// Prints the events of a session, and further ones as they are written, until it is closed.
+async fn tail(folder: &Path, id: &str, follow: bool, output: &Output) -> Done {
+    let name = named(folder, id)?;
+    let mut told = 0;
+    loop {
+        let text = logs::read_text(folder, &name)?;
+        let fresh = text.get(told..).unwrap_or_default();
+        told = text.len();
+        let events = logs::events(fresh)?;
+        if output.json {
+            output.lines(fresh)?;
+        } else {
+            for event in &events {
+                output.text(&described(event))?;
+            }
+        }
+        let over = events.iter().any(|event| event.event == Event::Closed);
+        if over || !follow {
+            return Ok(Exit::Fine);
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// An event as a line for a person.
+fn described(stamped: &Stamped) -> String {
+    let time = logs::time(stamped.at);
+    let what = match &stamped.event {
+        Event::Opened(opened) => format!(
+            "opened in mode {}, {} of {} schemas shown",
+            opened.mode, opened.sizes.tools, opened.sizes.direct_tools
+        ),
+        Event::Searched(searched) => {
+            format!(
+                "searched: {} queries, {} hits",
+                searched.queries, searched.hits
+            )
+        }
+        Event::Described(described) => {
+            let ids: Vec<String> = described.ids.iter().map(ToString::to_string).collect();
+            format!("described {}", ids.join(", "))
+        }
+        Event::Called(called) => format!(
+            "called {}: {} in {} ms, {} bytes",
+            called.id,
+            called.error.as_deref().unwrap_or("ok"),
+            called.millis,
+            called.result_bytes
+        ),
+        Event::Ran(ran) => format!(
+            "ran a program on {}: {} in {} ms, {} calls",
+            ran.engine,
+            ran.error.as_deref().unwrap_or("ok"),
+            ran.millis,
+            ran.calls
+        ),
+        Event::Closed => "closed".to_owned(),
+        _ => "something that this version does not know".to_owned(),
+    };
+    format!("{time}  {what}")
 }
 
 /// The summary, with tokens as estimated from its bytes.
