@@ -13,11 +13,14 @@
 mod answer;
 mod call;
 mod desk;
+mod entrance;
 mod gateway;
+pub mod http;
 mod listen;
 mod service;
 mod source;
 mod stdio;
 
+pub use entrance::{Entrance, EntranceError, Entrances};
 pub use gateway::{Gateway, GatewayOptions, ServeError};
 pub use source::{ClientInfo, SessionSource, SourceError};

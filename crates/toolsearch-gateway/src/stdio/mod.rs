@@ -2,7 +2,7 @@
 //! does not read, or sends half a line, holds up nobody else.
 
 mod lines;
-mod read;
+pub(crate) mod read;
 
 use std::collections::HashMap;
 use std::future::Future;

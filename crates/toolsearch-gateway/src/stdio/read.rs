@@ -17,13 +17,13 @@ use serde_json::{Map, Value, json};
 
 /// A message, or what is answered in its place.
 #[derive(Debug)]
-pub(super) enum Read {
+pub(crate) enum Read {
     Message(Box<ClientJsonRpcMessage>),
     Refused(Value),
 }
 
 /// The messages of one line: several in a batch.
-pub(super) fn read(line: &[u8]) -> Vec<Read> {
+pub(crate) fn read(line: &[u8]) -> Vec<Read> {
     let line = line
         .strip_prefix(b"\xef\xbb\xbf")
         .unwrap_or(line)
@@ -41,7 +41,7 @@ pub(super) fn read(line: &[u8]) -> Vec<Read> {
 }
 
 /// The answer to a request that could not be read.
-pub(super) fn refusal(id: Value, error: ErrorData) -> Value {
+pub(crate) fn refusal(id: Value, error: ErrorData) -> Value {
     let mut object = Map::new();
     object.insert("code".to_owned(), Value::from(error.code.0));
     object.insert("message".to_owned(), Value::from(error.message));

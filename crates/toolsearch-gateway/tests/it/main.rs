@@ -5,6 +5,7 @@
 )]
 
 mod client;
+mod http;
 mod modes;
 mod replan;
 mod results;
