@@ -114,6 +114,26 @@ impl Attachments {
         }
     }
 
+    /// The blocks with their names, for [`Attachments::restored`].
+    pub(crate) fn to_json(&self) -> Value {
+        let block = |kept: &Kept| serde_json::json!({ "name": kept.name, "block": *kept.block });
+        self.kept.iter().map(block).collect()
+    }
+
+    /// The blocks of a program that was saved, within the same limits as ever.
+    pub(crate) fn restored(blocks: Vec<(String, Block)>) -> Self {
+        let mut all = Self::default();
+        for (name, mut block) in blocks {
+            let bytes = data(&mut block).map_or(0, |text| text.len());
+            if all.kept.len() < MAX_BLOCKS && all.bytes + bytes <= MAX_BYTES {
+                all.bytes += bytes;
+                let block = Arc::new(block);
+                all.kept.push(Kept { name, block });
+            }
+        }
+        all
+    }
+
     fn named(&self, text: &str) -> Option<&Kept> {
         self.kept.iter().find(|kept| kept.name == text)
     }

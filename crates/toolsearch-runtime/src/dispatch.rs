@@ -2,15 +2,15 @@
 //! output → after hooks → budget → record. Every door of a session comes through here.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
-use toolsearch_catalog::{Outcome, Provenance, Source, ToolDescriptor, text_block};
+use toolsearch_catalog::{Outcome, Provenance, Source, ToolDescriptor, ToolId, text_block};
 use toolsearch_invoke::{
     CallId, Caller, HookCall, HookDecision, Invocation, InvokeError, ProgressSink,
 };
 use toolsearch_mode::{CallReply, CallRequest, Failure, FailureCode};
-use toolsearch_policy::{ApprovalRequest, Decision, Verdict};
+use toolsearch_policy::{ApprovalRequest, Approver, Decision, Verdict};
 use toolsearch_sandbox::Pause;
 use toolsearch_schema::arguments::validate;
 use toolsearch_schema::names::clip;
@@ -29,6 +29,44 @@ pub(crate) struct Origin {
     pub(crate) progress: Option<Arc<dyn ProgressSink>>,
     /// Stops the clock of the program that made the call while a person is asked.
     pub(crate) pause: Option<Pause>,
+    pub(crate) asked: Asked,
+}
+
+/// Who is asked about a call, and what becomes of it when nobody answers now.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asked {
+    /// Instead of the runtime's approver.
+    pub(crate) approver: Option<Arc<dyn Approver>>,
+    /// Whether the call can be put aside.
+    pub(crate) waits: bool,
+}
+
+/// What a call waits for that was put aside.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    /// The approver's name for it.
+    pub(crate) handle: String,
+    /// Why consent is needed.
+    pub(crate) reason: String,
+}
+
+/// What was said once for all further calls of a tool.
+#[derive(Debug, Clone)]
+pub(crate) enum Standing {
+    Allowed,
+    Denied(String),
+}
+
+/// Why a call does not go on.
+enum Stop {
+    Failed(Box<Failure>),
+    Waits(Question),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(Box::new(failure))
+    }
 }
 
 /// A call that passed everything that comes before running it.
@@ -37,8 +75,10 @@ pub(crate) struct Prepared {
     pub(crate) tool: Arc<ToolDescriptor>,
     pub(crate) args: Map<String, Value>,
     pub(crate) origin: Origin,
-    repairs: Vec<String>,
-    started: Instant,
+    /// Set while the call waits for consent.
+    pub(crate) question: Option<Question>,
+    pub(crate) repairs: Vec<String>,
+    pub(crate) started: Instant,
 }
 
 /// What became of a call.
@@ -46,8 +86,9 @@ pub(crate) struct Prepared {
 pub(crate) enum Dispatched {
     Done(Box<CallReply>),
     Failed(Box<Failure>),
-    /// The client runs it; [`Core::finish`] goes on with its result.
-    Client(Box<Prepared>),
+    /// It was put aside: the client runs it and [`Core::finish`] goes on with its result, or
+    /// [`Core::reconsider`] goes on when somebody has consented.
+    Aside(Box<Prepared>),
 }
 
 impl Core {
@@ -55,33 +96,63 @@ impl Core {
         let started = Instant::now();
         let tool = match self.find(&request.id) {
             Ok(tool) => tool,
-            Err(failure) => return Dispatched::Failed(Box::new(self.guarded(failure, &request))),
+            Err(failure) => {
+                return Dispatched::Failed(Box::new(self.guarded(failure, &request.id)));
+            }
         };
         let mut prepared = Prepared {
             tool,
             args: request.args,
             origin,
+            question: None,
             repairs: request.repairs,
             started,
         };
-        if let Err(failure) = self.prepare(&mut prepared).await {
-            return Dispatched::Failed(Box::new(self.failed(&prepared, failure)));
-        }
-        let outcome = match self.run(&prepared).await {
-            Ok(Some(outcome)) => outcome,
-            Ok(None) => return Dispatched::Client(Box::new(prepared)),
-            Err(failure) => return Dispatched::Failed(Box::new(self.failed(&prepared, failure))),
+        let ready = self.prepare(&mut prepared).await;
+        self.go_on(prepared, ready).await
+    }
+
+    /// Goes on with a call that waited for consent: the rules are asked again, and so is the approver.
+    pub(crate) async fn reconsider(&self, mut call: Prepared) -> Dispatched {
+        let ready = match (self.decide(&call.tool), call.question.take()) {
+            (Ok(_), Some(question)) => self.approve(&call, question.reason).await,
+            (Ok(_), None) => Ok(()),
+            (Err(failure), _) => Err(failure.into()),
         };
-        self.finish(prepared, outcome).await
+        self.go_on(call, ready).await
+    }
+
+    async fn go_on(&self, mut call: Prepared, ready: Result<(), Stop>) -> Dispatched {
+        match ready {
+            Ok(()) => {}
+            Err(Stop::Waits(question)) => {
+                call.question = Some(question);
+                return Dispatched::Aside(Box::new(call));
+            }
+            Err(Stop::Failed(failure)) => {
+                return Dispatched::Failed(Box::new(self.failed(&call, *failure)));
+            }
+        }
+        match self.run(&call).await {
+            Ok(Some(outcome)) => self.finish(call, outcome).await,
+            Ok(None) => Dispatched::Aside(Box::new(call)),
+            Err(failure) => Dispatched::Failed(Box::new(self.failed(&call, failure))),
+        }
+    }
+
+    /// What the rules say, unless they deny.
+    pub(crate) fn decide(&self, tool: &ToolDescriptor) -> Result<Decision, Failure> {
+        let decision = self.shared.parts.policy.decide(&self.subject, tool);
+        if let Decision::Deny(reason) = &decision {
+            let detail = format!("Policy does not allow `{}`: {reason}.", tool.id);
+            return Err(Failure::new(FailureCode::PolicyDenied, detail).about(&tool.id));
+        }
+        Ok(decision)
     }
 
     /// Policy, hooks, validation and consent.
-    async fn prepare(&self, call: &mut Prepared) -> Result<(), Failure> {
-        let decision = self.shared.parts.policy.decide(&self.subject, &call.tool);
-        if let Decision::Deny(reason) = &decision {
-            let detail = format!("Policy does not allow `{}`: {reason}.", call.tool.id);
-            return Err(Failure::new(FailureCode::PolicyDenied, detail).about(&call.tool.id));
-        }
+    async fn prepare(&self, call: &mut Prepared) -> Result<(), Stop> {
+        let decision = self.decide(&call.tool)?;
         let asked = self.before_hooks(call).await?;
         self.validate(call)?;
         let reason = match decision {
@@ -154,48 +225,63 @@ impl Core {
         })
     }
 
-    async fn approve(&self, call: &Prepared, reason: String) -> Result<(), Failure> {
-        if self.approved.lock().await.contains(&call.tool.id) {
-            return Ok(());
+    async fn approve(&self, call: &Prepared, reason: String) -> Result<(), Stop> {
+        let id = &call.tool.id;
+        let denied = |why: &str| {
+            let detail = format!("`{id}` was not approved: {}", clip(why, MAX_REASON_CHARS));
+            Stop::from(Failure::new(FailureCode::ApprovalDenied, detail).about(id))
+        };
+        let standing = self.standing.lock().await.get(id).cloned();
+        match standing {
+            Some(Standing::Allowed) => return Ok(()),
+            Some(Standing::Denied(why)) => return Err(denied(&why)),
+            None => {}
         }
         let timeout = self.shared.options.approval_timeout;
-        let mut request = ApprovalRequest::new(
-            call.tool.id.clone(),
-            call.args.clone(),
-            self.session.as_str(),
-            reason,
-            timeout,
-        );
-        request.agent.clone_from(&self.subject.agent);
+        let own = call.origin.asked.approver.as_ref();
+        let approver = own.unwrap_or(&self.shared.parts.approver);
         let _stopped = call.origin.pause.as_ref().map(Pause::hold);
-        let review = self.shared.parts.approver.review(request);
-        let denied = |why: &str| {
-            let detail = format!(
-                "`{}` was not approved: {}",
-                call.tool.id,
-                clip(why, MAX_REASON_CHARS)
-            );
-            Failure::new(FailureCode::ApprovalDenied, detail).about(&call.tool.id)
-        };
+        let review = approver.review(self.question(call, reason.clone(), timeout));
         match tokio::time::timeout(timeout, review).await {
             Ok(Verdict::Once) => Ok(()),
             Ok(Verdict::ForSession) => {
-                self.approved.lock().await.insert(call.tool.id.clone());
+                self.stands(id, Standing::Allowed).await;
                 Ok(())
             }
             Ok(Verdict::Denied(why)) => Err(denied(&why)),
+            Ok(Verdict::DeniedForSession(why)) => {
+                self.stands(id, Standing::Denied(why.clone())).await;
+                Err(denied(&why))
+            }
+            Ok(Verdict::Pending(handle)) if call.origin.asked.waits => {
+                Err(Stop::Waits(Question { handle, reason }))
+            }
             Ok(Verdict::Pending(handle)) => {
-                let detail = format!("`{}` waits for approval.", call.tool.id);
+                let detail = format!("`{id}` waits for approval under `{handle}`.");
                 let mut failure = Failure::new(FailureCode::ApprovalRequired, detail);
                 failure.handle = Some(handle);
-                Err(failure.about(&call.tool.id))
+                Err(failure.about(id).into())
             }
             Ok(_) => Err(denied("the answer is not known here")),
-            Err(_) => Err(denied(&format!(
-                "timed out after {} ms",
-                timeout.as_millis()
-            ))),
+            Err(_) => {
+                let millis = timeout.as_millis();
+                Err(denied(&format!("timed out after {millis} ms")))
+            }
         }
+    }
+
+    fn question(&self, call: &Prepared, reason: String, timeout: Duration) -> ApprovalRequest {
+        let (id, args) = (call.tool.id.clone(), call.args.clone());
+        let mut request = ApprovalRequest::new(id, args, self.session.as_str(), reason, timeout);
+        request.agent.clone_from(&self.subject.agent);
+        let now = self.shared.parts.clock.now_ms();
+        let wait = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
+        request.expires_ms = Some(now.saturating_add(wait));
+        request
+    }
+
+    async fn stands(&self, id: &ToolId, standing: Standing) {
+        self.standing.lock().await.insert(id.clone(), standing);
     }
 
     /// Runs the call; `None` when the client has to.
@@ -304,8 +390,8 @@ impl Core {
     }
 
     /// A failure before any tool was found.
-    fn guarded(&self, mut failure: Failure, request: &CallRequest) -> Failure {
-        if self.guard.failed(&["resolve", &request.id]) {
+    pub(crate) fn guarded(&self, mut failure: Failure, asked: &str) -> Failure {
+        if self.guard.failed(&["resolve", asked]) {
             failure.detail.push(' ');
             failure.detail.push_str(STOP);
         }

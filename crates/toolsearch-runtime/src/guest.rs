@@ -17,31 +17,32 @@ use toolsearch_sandbox::{
 use toolsearch_telemetry::{Event, Ran};
 
 use crate::attachments::Attachments;
-use crate::dispatch::{Dispatched, Origin, Prepared};
+use crate::dispatch::{Asked, Dispatched, Origin, Prepared};
 use crate::plan::engine_of;
 use crate::session::Core;
 
 /// Most notes that a run's answer carries.
 const MAX_NOTES: usize = 4;
 
-/// A program that waits for calls which only the client can run.
+/// A program that waits for calls which only the client can run, or which nobody has consented to.
 #[derive(Debug, Clone)]
 pub(crate) struct Suspended {
-    program: Program,
-    journal: Journal,
-    notes: Notes,
-    outer: CallId,
+    pub(crate) program: Program,
+    pub(crate) journal: Journal,
+    pub(crate) notes: Notes,
+    pub(crate) outer: CallId,
+    pub(crate) asked: Asked,
     pub(crate) waiting: Vec<(String, Prepared)>,
 }
 
 /// What a run did so far, over all its replays.
 #[derive(Debug, Clone, Default)]
-struct Notes {
-    calls: Vec<CallNote>,
-    advice: Vec<String>,
-    searches: usize,
-    describes: usize,
-    attachments: Attachments,
+pub(crate) struct Notes {
+    pub(crate) calls: Vec<CallNote>,
+    pub(crate) advice: Vec<String>,
+    pub(crate) searches: usize,
+    pub(crate) describes: usize,
+    pub(crate) attachments: Attachments,
 }
 
 /// How a run went.
@@ -55,6 +56,7 @@ pub(crate) enum RunEnd {
 struct GuestHost {
     core: Arc<Core>,
     outer: CallId,
+    asked: Asked,
     numbers: AtomicU64,
     pause: Pause,
     notes: Mutex<Notes>,
@@ -63,48 +65,70 @@ struct GuestHost {
 
 impl Core {
     /// Runs a program from its start.
-    pub(crate) async fn start_program(self: &Arc<Self>, code: String, outer: CallId) -> RunEnd {
+    pub(crate) async fn start_program(
+        self: &Arc<Self>,
+        code: String,
+        outer: CallId,
+        asked: Asked,
+    ) -> RunEnd {
         let now = self.shared.parts.clock.now_ms();
         let epoch = i64::try_from(now).unwrap_or(i64::MAX);
-        let program = Program::new(code, now, epoch);
-        self.run_program(program, Notes::default(), outer).await
+        self.run_program(Suspended {
+            program: Program::new(code, now, epoch),
+            journal: Journal::default(),
+            notes: Notes::default(),
+            outer,
+            asked,
+            waiting: Vec::new(),
+        })
+        .await
     }
 
-    /// Goes on with a program by replay, with results of the calls that it waited for.
+    /// Goes on with a program by replay, with results of the calls that it waited for. Calls that wait
+    /// for consent are asked about again; as long as one still waits, so does the program.
     pub(crate) async fn resume_program(
         self: &Arc<Self>,
         mut suspended: Suspended,
-        answers: Vec<(String, Outcome)>,
+        mut answers: Vec<(String, Outcome)>,
     ) -> RunEnd {
-        for (handle, outcome) in answers {
-            let Some(at) = suspended.waiting.iter().position(|(own, _)| *own == handle) else {
-                continue;
-            };
-            let (_, prepared) = suspended.waiting.remove(at);
+        for (handle, prepared) in std::mem::take(&mut suspended.waiting) {
             let id = prepared.tool.id.clone();
-            let finished = self.finish(prepared, outcome).await;
-            let answer = guest_answer(finished, &mut suspended.notes.attachments);
-            suspended
-                .notes
-                .calls
-                .push(CallNote::new(id, answer.is_ok()));
-            // The handle was found among the waiting ones, so the journal knows it.
+            let answer = answers.iter().position(|(own, _)| *own == handle);
+            let dispatched = match answer {
+                Some(at) => self.finish(prepared, answers.swap_remove(at).1).await,
+                None => self.reconsider(prepared).await,
+            };
+            if let Dispatched::Aside(prepared) = dispatched {
+                suspended.waiting.push((handle, *prepared));
+                continue;
+            }
+            let answer = guest_answer(dispatched, &mut suspended.notes.attachments);
+            let note = CallNote::new(id, answer.is_ok());
+            suspended.notes.calls.push(note);
+            // The handle stood among the waiting ones, so the journal knows it.
             let _ = suspended.journal.answer(&handle, answer);
         }
-        let program = suspended.program.resumed(suspended.journal);
-        self.run_program(program, suspended.notes, suspended.outer)
-            .await
+        if suspended.waiting.is_empty() {
+            self.run_program(suspended).await
+        } else {
+            RunEnd::Waiting(Box::new(suspended))
+        }
     }
 
-    async fn run_program(
-        self: &Arc<Self>,
-        program: Program,
-        notes: Notes,
-        outer: CallId,
-    ) -> RunEnd {
+    async fn run_program(self: &Arc<Self>, start: Suspended) -> RunEnd {
+        let Suspended {
+            program,
+            journal,
+            notes,
+            outer,
+            asked,
+            ..
+        } = start;
+        let program = program.resumed(journal);
         let host = Arc::new(GuestHost {
             core: Arc::clone(self),
             outer: outer.clone(),
+            asked: asked.clone(),
             numbers: AtomicU64::new(notes.calls.len() as u64),
             pause: Pause::new(),
             notes: Mutex::new(notes),
@@ -128,6 +152,7 @@ impl Core {
                 journal,
                 notes,
                 outer,
+                asked,
                 waiting,
             }));
         }
@@ -204,6 +229,7 @@ impl GuestHost {
             parent: Some(self.outer.clone()),
             progress: None,
             pause: Some(self.pause.clone()),
+            asked: self.asked.clone(),
         };
         let dispatched = self.core.call(call, origin).await;
         match &dispatched {
@@ -216,9 +242,9 @@ impl GuestHost {
                 }
                 return Err(Response::Failed(failure.clone()));
             }
-            Dispatched::Client(_) => {}
+            Dispatched::Aside(_) => {}
         }
-        if let Dispatched::Client(prepared) = dispatched {
+        if let Dispatched::Aside(prepared) = dispatched {
             let handle = prepared.origin.id.as_str().to_owned();
             let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
             waiting.push((handle.clone(), *prepared));
@@ -280,9 +306,9 @@ fn guest_answer(dispatched: Dispatched, attachments: &mut Attachments) -> Result
             Ok(json!({ "tool": render::tool_ref(&reply.tool), "result": result }))
         }
         Dispatched::Failed(failure) => Err(guest_error(&failure)),
-        Dispatched::Client(_) => Err(HostError::new(
+        Dispatched::Aside(_) => Err(HostError::new(
             ErrorCode::EngineUnavailable,
-            "the client did not answer",
+            "nobody answered",
         )),
     }
 }

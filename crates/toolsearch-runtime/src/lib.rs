@@ -15,6 +15,7 @@ mod plan;
 mod programs;
 mod query;
 mod reply;
+mod restore;
 mod results;
 mod session;
 mod snapshot;
@@ -22,7 +23,8 @@ mod snapshot;
 pub use components::{Clock, Compaction, Components, Misconfigured, Options, SystemClock};
 pub use plan::{OpenError, OpenRequest};
 pub use programs::{Programs, Watcher};
-pub use reply::{ClientAnswer, ClientCall, ModelCall, Pending, Reply, ResumeError};
+pub use reply::{ClientAnswer, ClientCall, HeldCall, ModelCall, Pending, Reply, ResumeError};
+pub use restore::{RestoreError, SAVED_VERSION};
 pub use session::Session;
 pub use snapshot::Snapshot;
 

@@ -1,7 +1,7 @@
 //! Planning a session, and sharing plans between sessions whose tools are the same.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use toolsearch_catalog::{
@@ -133,6 +133,8 @@ impl Key {
 pub(crate) struct Plans {
     known: Mutex<Known>,
     sessions: AtomicU64,
+    /// It was said that another mode had to be taken.
+    fallback_told: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -244,7 +246,11 @@ async fn usable_mode(
         Ok(Err(unsupported)) => unsupported.to_string(),
         Err(_) => "the check of the code engine did not end".to_owned(),
     };
-    tracing::warn!(from = wanted.name(), to = shared.parts.fallback.name(), %reason, "mode changed");
+    // Said once, not at every client and every change of a list.
+    if !shared.plans.fallback_told.swap(true, Ordering::Relaxed) {
+        let (from, to) = (wanted.name(), shared.parts.fallback.name());
+        tracing::warn!(from, to, %reason, "mode changed");
+    }
     let fallback = Fallback::new(wanted.name(), reason);
     (Arc::clone(&shared.parts.fallback), Some(fallback))
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use toolsearch_catalog::{Outcome, ToolDescriptor};
 use toolsearch_invoke::ProgressSink;
 use toolsearch_mode::{Rendered, Request};
+use toolsearch_policy::Approver;
 
 use crate::dispatch::Prepared;
 use crate::guest::Suspended;
@@ -20,16 +21,25 @@ pub struct ModelCall {
     pub arguments: Value,
     /// Where progress of the tool goes, if anyone listens.
     pub progress: Option<Arc<dyn ProgressSink>>,
+    /// Who is asked for consent to this call and to all that its program calls, instead of the
+    /// runtime's approver.
+    pub approver: Option<Arc<dyn Approver>>,
+    /// Whether the caller can put the work aside while nobody answers a question. The work then comes
+    /// back as [`Reply::Pending`]; otherwise such a call fails as `approval_required`, with the handle.
+    pub waits: bool,
 }
 
 impl ModelCall {
-    /// A call with nobody listening for progress.
+    /// A call with nobody listening for progress, that the runtime's approver is asked about and that
+    /// does not wait.
     #[must_use]
     pub fn new(name: impl Into<String>, arguments: Value) -> Self {
         Self {
             name: name.into(),
             arguments,
             progress: None,
+            approver: None,
+            waits: false,
         }
     }
 }
@@ -67,7 +77,23 @@ impl ClientAnswer {
     }
 }
 
-/// Work that goes on when the client has run its calls. Give it back to [`Session::resume`](crate::Session::resume).
+/// A call that waits for consent which nobody can give now.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct HeldCall {
+    /// Names the question, as the approver did.
+    pub handle: String,
+    /// The tool.
+    pub tool: Arc<ToolDescriptor>,
+    /// Its arguments, checked.
+    pub args: Map<String, Value>,
+    /// Why consent is needed.
+    pub reason: String,
+}
+
+/// Work that goes on when the client has run its calls, or when somebody has consented. Give it back
+/// to [`Session::resume`](crate::Session::resume), or keep it with
+/// [`Session::save`](crate::Session::save).
 #[derive(Debug)]
 pub struct Pending {
     pub(crate) state: PendingState,
@@ -94,14 +120,50 @@ impl Pending {
             tool: Arc::clone(&prepared.tool),
             args: prepared.args.clone(),
         };
-        match &self.state {
-            PendingState::Call { prepared, .. } => vec![call(prepared)],
-            PendingState::Program { suspended, .. } => suspended
-                .waiting
-                .iter()
-                .map(|(_, prepared)| call(prepared))
-                .collect(),
+        self.prepared()
+            .filter(|prepared| prepared.question.is_none())
+            .map(call)
+            .collect()
+    }
+
+    /// The calls that wait for consent, in the order in which they were made. When the work is resumed,
+    /// the approver is asked about each of them again.
+    #[must_use]
+    pub fn held(&self) -> Vec<HeldCall> {
+        let call = |prepared: &Prepared| {
+            let question = prepared.question.as_ref()?;
+            Some(HeldCall {
+                handle: question.handle.clone(),
+                tool: Arc::clone(&prepared.tool),
+                args: prepared.args.clone(),
+                reason: question.reason.clone(),
+            })
+        };
+        self.prepared().filter_map(call).collect()
+    }
+
+    /// The same work, about which somebody else is asked from now on.
+    #[must_use]
+    pub fn asking(mut self, approver: Arc<dyn Approver>) -> Self {
+        let all: Vec<&mut Prepared> = match &mut self.state {
+            PendingState::Call { prepared, .. } => vec![prepared.as_mut()],
+            PendingState::Program { suspended, .. } => {
+                suspended.asked.approver = Some(Arc::clone(&approver));
+                suspended.waiting.iter_mut().map(|(_, one)| one).collect()
+            }
+        };
+        for prepared in all {
+            prepared.origin.asked.approver = Some(Arc::clone(&approver));
         }
+        self
+    }
+
+    fn prepared(&self) -> impl Iterator<Item = &Prepared> {
+        let (one, many) = match &self.state {
+            PendingState::Call { prepared, .. } => (Some(prepared.as_ref()), &[][..]),
+            PendingState::Program { suspended, .. } => (None, suspended.waiting.as_slice()),
+        };
+        one.into_iter().chain(many.iter().map(|(_, one)| one))
     }
 }
 
@@ -111,7 +173,8 @@ impl Pending {
 pub enum Reply {
     /// What the model reads.
     Done(Rendered),
-    /// The client has to run tools of its own first.
+    /// The client has to run tools of its own first, or somebody has to consent: see
+    /// [`Pending::calls`] and [`Pending::held`].
     Pending(Box<Pending>),
 }
 
@@ -127,7 +190,7 @@ pub enum ResumeError {
     Unknown(String),
 }
 
-/// Whether every waiting call has an answer, and every answer a call.
+/// Whether every call that waits for the client has an answer, and every answer a call.
 pub(crate) fn fits(pending: &Pending, answers: &[ClientAnswer]) -> Result<(), ResumeError> {
     let waiting: Vec<String> = pending
         .calls()

@@ -1,12 +1,13 @@
 //! A session: one subject, one catalog, every door.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore};
 use toolsearch_catalog::{Catalog, LookupError, Outcome, Rejected, Source, ToolDescriptor, ToolId};
-use toolsearch_invoke::{CallId, Invokers, Outage, ProgressSink};
+use toolsearch_invoke::{CallId, Invokers, Outage};
 use toolsearch_mode::{
     CallRequest, ControlCall, Decoding, Failure, FailureCode, Mode, OWN_TOOLS, OutageNote,
     Rendered, Request, Response, Role, Surface, read, render,
@@ -15,7 +16,7 @@ use toolsearch_policy::Subject;
 use toolsearch_telemetry::{Event, Fallback, Sizes, Stamped};
 
 use crate::Shared;
-use crate::dispatch::{Dispatched, Origin};
+use crate::dispatch::{Asked, Dispatched, Origin, Standing};
 use crate::guard::LoopGuard;
 use crate::guest::RunEnd;
 use crate::plan::{OpenRequest, Plan};
@@ -32,13 +33,13 @@ pub(crate) struct Core {
     pub(crate) plan: Arc<Plan>,
     pub(crate) invokers: Invokers,
     pub(crate) outages: Vec<OutageNote>,
-    pub(crate) approved: Arc<Mutex<BTreeSet<ToolId>>>,
+    pub(crate) standing: Arc<Mutex<BTreeMap<ToolId, Standing>>>,
     pub(crate) sequential: Mutex<()>,
     pub(crate) in_flight: Semaphore,
     pub(crate) results: Arc<Results>,
     pub(crate) guard: Arc<LoopGuard>,
     pub(crate) programs: Programs,
-    calls: Arc<AtomicU64>,
+    pub(crate) calls: Arc<AtomicU64>,
 }
 
 impl Core {
@@ -64,9 +65,30 @@ impl Core {
                     tool.id.as_str() == text || Some(&tool.id) == declared
                 };
                 let visible = self.plan.direct.iter().find(named).cloned();
-                visible.ok_or_else(|| LookupError::Unknown { asked, suggestions }.into())
+                visible
+                    .ok_or_else(|| self.missing(text, LookupError::Unknown { asked, suggestions }))
             }
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Nothing has this name. Where it names an owner in trouble, that is why.
+    fn missing(&self, text: &str, error: LookupError) -> Failure {
+        let failure = Failure::from(error);
+        let parts = || text.split([':', '.', '/']).chain(text.split("__"));
+        let named = |note: &&OutageNote| parts().any(|part| part == note.server);
+        match self.outages.iter().find(named) {
+            Some(note) if failure.suggestions.is_empty() => {
+                let OutageNote {
+                    server,
+                    state,
+                    reason,
+                    ..
+                } = note;
+                let detail = format!("Server `{server}` is {state}: {reason}.");
+                Failure::new(FailureCode::Unavailable, detail)
+            }
+            _ => failure,
         }
     }
 }
@@ -88,7 +110,7 @@ impl Session {
         let kept = request.continues.as_ref().map(|session| &session.core);
         let kept = kept.filter(|core| core.subject == request.subject);
         let results = kept.map_or_else(Arc::default, |core| Arc::clone(&core.results));
-        let approved = kept.map_or_else(Arc::default, |core| Arc::clone(&core.approved));
+        let standing = kept.map_or_else(Arc::default, |core| Arc::clone(&core.standing));
         let guard = kept.map_or_else(Arc::default, |core| Arc::clone(&core.guard));
         let calls = kept.map_or_else(Arc::default, |core| Arc::clone(&core.calls));
         let reader = Arc::new(ResultReader(Arc::clone(&results)));
@@ -102,7 +124,7 @@ impl Session {
             plan,
             invokers,
             outages,
-            approved,
+            standing,
             sequential: Mutex::default(),
             in_flight,
             results,
@@ -114,6 +136,10 @@ impl Session {
         Self {
             core: Arc::new(core),
         }
+    }
+
+    pub(crate) const fn core(&self) -> &Arc<Core> {
+        &self.core
     }
 
     #[cfg(test)]
@@ -178,23 +204,35 @@ impl Session {
     /// Answers a call of the model: a control, a visible tool, or a hidden tool by its exact name.
     pub async fn handle(&self, call: ModelCall) -> Reply {
         let core = &self.core;
-        let id = core.next_call();
+        let mut origin = core.origin();
+        origin.progress = call.progress;
+        origin.asked = Asked {
+            approver: call.approver,
+            waits: call.waits,
+        };
         match core.plan.surface.role(&call.name) {
             Some(Role::Control(control)) => {
                 let control = ControlCall::new(*control, call.arguments);
                 let request =
                     core.with_decoding(|decoding| core.plan.mode.decode(&control, decoding));
                 match request {
-                    Ok(request) => self.answer(request, id, call.progress).await,
+                    Ok(request) => match self.respond(request.clone(), origin).await {
+                        Ok(response) => Reply::Done(core.encode(&request, &response)),
+                        Err(pending) => Reply::Pending(pending),
+                    },
                     Err(failure) => Reply::Done(core.failure(failure)),
                 }
             }
             Some(Role::Direct(tool) | Role::Likely(tool)) => {
-                self.call_named(tool.as_str().to_owned(), call, id).await
+                self.call_named(tool.as_str(), &call.arguments, origin)
+                    .await
             }
             _ => match core.hidden(&call.name) {
-                Ok(tool) => self.call_named(tool.as_str().to_owned(), call, id).await,
-                Err(failure) => Reply::Done(core.failure(failure)),
+                Ok(tool) => {
+                    self.call_named(tool.as_str(), &call.arguments, origin)
+                        .await
+                }
+                Err(failure) => Reply::Done(core.failure(core.guarded(failure, &call.name))),
             },
         }
     }
@@ -202,14 +240,15 @@ impl Session {
     /// Answers a request that is typed already. What [`Session::handle`] does for a control call,
     /// without the mode's reading and wording.
     pub async fn request(&self, request: Request) -> Result<Response, Box<Pending>> {
-        let id = self.core.next_call();
-        self.respond(request, id, None).await
+        let origin = self.core.origin();
+        self.respond(request, origin).await
     }
 
-    /// Goes on with work that waited for the client.
+    /// Goes on with work that waited for the client or for consent. The approver is asked again about
+    /// every call in [`Pending::held`]; while it has no verdict, the work comes back.
     ///
     /// # Errors
-    /// [`ResumeError`] with the work, when the answers do not fit.
+    /// [`ResumeError`] with the work, when the answers do not fit [`Pending::calls`].
     pub async fn resume(
         &self,
         pending: Pending,
@@ -224,13 +263,17 @@ impl Session {
             .collect();
         Ok(match pending.state {
             PendingState::Call { request, prepared } => {
-                let (_, outcome) = answers.remove(0);
-                let dispatched = self.core.finish(*prepared, outcome).await;
-                let response = response(dispatched);
-                Reply::Done(match *request {
-                    Some(request) => self.core.encode(&request, &response),
-                    None => direct_answer(&self.core, &response),
-                })
+                let dispatched = match answers.pop() {
+                    Some((_, outcome)) => self.core.finish(*prepared, outcome).await,
+                    None => self.core.reconsider(*prepared).await,
+                };
+                match (called(request, dispatched), &self.core) {
+                    (Ok((Some(request), response)), core) => {
+                        Reply::Done(core.encode(&request, &response))
+                    }
+                    (Ok((None, response)), core) => Reply::Done(direct_answer(core, &response)),
+                    (Err(pending), _) => Reply::Pending(pending),
+                }
             }
             PendingState::Program { request, suspended } => {
                 let end = self.core.resume_program(*suspended, answers).await;
@@ -242,24 +285,7 @@ impl Session {
         })
     }
 
-    async fn answer(
-        &self,
-        request: Request,
-        id: CallId,
-        progress: Option<Arc<dyn ProgressSink>>,
-    ) -> Reply {
-        match self.respond(request.clone(), id, progress).await {
-            Ok(response) => Reply::Done(self.core.encode(&request, &response)),
-            Err(pending) => Reply::Pending(pending),
-        }
-    }
-
-    async fn respond(
-        &self,
-        request: Request,
-        id: CallId,
-        progress: Option<Arc<dyn ProgressSink>>,
-    ) -> Result<Response, Box<Pending>> {
+    async fn respond(&self, request: Request, origin: Origin) -> Result<Response, Box<Pending>> {
         let core = &self.core;
         match request {
             Request::Search {
@@ -269,24 +295,12 @@ impl Session {
             } => Ok(core.search(queries, explain).await),
             Request::Describe(ref ids) => Ok(core.describe(ids)),
             Request::Call(ref call) => {
-                let origin = Origin {
-                    id,
-                    parent: None,
-                    progress,
-                    pause: None,
-                };
-                match core.call(call.clone(), origin).await {
-                    Dispatched::Client(prepared) => {
-                        let request = Box::new(Some(request));
-                        Err(Box::new(Pending {
-                            state: PendingState::Call { request, prepared },
-                        }))
-                    }
-                    dispatched => Ok(response(dispatched)),
-                }
+                let dispatched = core.call(call.clone(), origin).await;
+                called(Box::new(Some(request)), dispatched).map(|(_, response)| response)
             }
             Request::Run { ref code } => {
-                let end = core.start_program(code.clone(), id).await;
+                let Origin { id, asked, .. } = origin;
+                let end = core.start_program(code.clone(), id, asked).await;
                 program_end(request, end)
             }
             _ => Ok(Response::Failed(Box::new(Failure::input(
@@ -296,31 +310,29 @@ impl Session {
     }
 
     /// A call of a tool by name, shown or hidden: the arguments are the tool's own.
-    async fn call_named(&self, tool: String, call: ModelCall, id: CallId) -> Reply {
-        let args = match read::object(&call.arguments) {
+    async fn call_named(&self, tool: &str, arguments: &Value, origin: Origin) -> Reply {
+        let args = match read::object(arguments) {
             Ok(args) => args,
             Err(failure) => return Reply::Done(self.core.failure(failure)),
         };
-        let origin = Origin {
-            id,
-            parent: None,
-            progress: call.progress,
-            pause: None,
-        };
-        match self.core.call(CallRequest::new(tool, args), origin).await {
-            Dispatched::Client(prepared) => {
-                let request = Box::new(None);
-                let state = PendingState::Call { request, prepared };
-                Reply::Pending(Box::new(Pending { state }))
-            }
-            dispatched => Reply::Done(direct_answer(&self.core, &response(dispatched))),
+        let dispatched = self.core.call(CallRequest::new(tool, args), origin).await;
+        match called(Box::new(None), dispatched) {
+            Ok((_, response)) => Reply::Done(direct_answer(&self.core, &response)),
+            Err(pending) => Reply::Pending(pending),
         }
     }
 }
 
 impl Core {
-    fn next_call(&self) -> CallId {
-        CallId::outer(self.calls.fetch_add(1, Ordering::Relaxed) + 1)
+    /// A new call that the model makes itself.
+    fn origin(&self) -> Origin {
+        Origin {
+            id: CallId::outer(self.calls.fetch_add(1, Ordering::Relaxed) + 1),
+            parent: None,
+            progress: None,
+            pause: None,
+            asked: Asked::default(),
+        }
     }
 
     pub(crate) fn with_decoding<T>(&self, with: impl FnOnce(&Decoding<'_>) -> T) -> T {
@@ -364,13 +376,17 @@ impl Drop for Core {
     }
 }
 
-fn response(dispatched: Dispatched) -> Response {
+/// The response to a call, with what asked for it; or the call, put aside.
+fn called(
+    request: Box<Option<Request>>,
+    dispatched: Dispatched,
+) -> Result<(Option<Request>, Response), Box<Pending>> {
     match dispatched {
-        Dispatched::Done(reply) => Response::Call(reply),
-        Dispatched::Failed(failure) => Response::Failed(failure),
-        Dispatched::Client(prepared) => {
-            let detail = format!("`{}` is run by the client.", prepared.tool.id);
-            Response::Failed(Box::new(Failure::new(FailureCode::Unavailable, detail)))
+        Dispatched::Done(reply) => Ok((*request, Response::Call(reply))),
+        Dispatched::Failed(failure) => Ok((*request, Response::Failed(failure))),
+        Dispatched::Aside(prepared) => {
+            let state = PendingState::Call { request, prepared };
+            Err(Box::new(Pending { state }))
         }
     }
 }

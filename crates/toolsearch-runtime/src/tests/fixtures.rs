@@ -18,6 +18,9 @@ use toolsearch_telemetry::MemoryRecorder;
 
 use crate::{Components, ModelCall, OpenRequest, Options, Reply, Runtime, Session};
 
+/// Nothing waits for it to pass.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Runs a handful of tools and remembers what it ran.
 #[derive(Debug, Default)]
 pub(super) struct Bench {
@@ -177,7 +180,7 @@ pub(super) fn office(change: impl FnOnce(&mut Components, &mut Options)) -> Offi
         .bind(Source::Mcp, "github", Arc::clone(&bench) as _)
         .bind(Source::Native, "core", Arc::clone(&bench) as _);
     let mut options = Options::default();
-    options.call_timeout = Duration::from_millis(200);
+    options.call_timeout = PATIENCE;
     change(&mut parts, &mut options);
     let runtime = Runtime::new(parts, options).expect("a working set of parts");
     Office {

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use toolsearch_mode_code::CodeMode;
 use toolsearch_sandbox::{
-    Engine, ErrorCode, Host, HostReply, Layers, Limits, Program, RunError, RunReport, RunStatus,
-    RunValue, Unsupported,
+    Engine, Host, HostReply, Issue, Layers, Ledger, Limits, Program, RunError, RunReport,
+    RunStatus, RunValue, Unsupported,
 };
 use toolsearch_telemetry::Event;
 
@@ -16,9 +16,9 @@ use super::fixtures::{Office, call, office, rules};
 use crate::{ModelCall, Reply};
 
 /// Runs a "program" that is a JSON list of `[method, args]`, one after the other, and returns what
-/// the last one gave.
+/// the last one gave. Keeps a journal, so that it can wait and go on.
 #[derive(Debug)]
-struct Script;
+pub(super) struct Script;
 
 #[async_trait]
 impl Engine for Script {
@@ -30,18 +30,28 @@ impl Engine for Script {
         Ok(Layers::default())
     }
 
-    async fn run(&self, program: Program, host: Arc<dyn Host>, _: &Limits) -> RunReport {
+    async fn run(&self, program: Program, host: Arc<dyn Host>, limits: &Limits) -> RunReport {
         let steps: Vec<(String, Value)> = serde_json::from_str(&program.source).expect("a script");
+        let mut books = Ledger::new(program.journal, limits).expect("a journal of this script");
         let mut last = Value::Null;
-        for (method, args) in steps {
-            match host.call(&method, args).await {
-                HostReply::Value(value) => last = value,
-                HostReply::Error(error) => {
-                    return RunReport::failed("script", RunError::new(error.code, error.message));
+        for (number, (method, args)) in (0_u32..).zip(steps) {
+            let issue = books.issue(number, &method, args.clone());
+            if issue.expect("the same script") == Issue::Ask {
+                match host.call(&method, args).await {
+                    HostReply::Value(value) => books.answer(number, 0, Ok(value)),
+                    HostReply::Error(error) => books.answer(number, 0, Err(error)),
+                    HostReply::Suspend { handle } => books.suspend(number, handle),
+                    _ => panic!("the host says what no script understands"),
                 }
-                _ => {
-                    let error = RunError::new(ErrorCode::Cancelled, "waits for the client");
-                    return RunReport::failed("script", error);
+            }
+            let Some(entry) = books.next_answer() else {
+                let journal = books.into_journal();
+                return RunReport::new("script", RunStatus::Suspended { journal });
+            };
+            match Result::from(entry.answer) {
+                Ok(value) => last = value,
+                Err(error) => {
+                    return RunReport::failed("script", RunError::new(error.code, error.message));
                 }
             }
         }
