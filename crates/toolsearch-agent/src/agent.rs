@@ -4,14 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use tokio::time::timeout;
-use toolsearch::mode::SurfaceTool;
+use tokio::time::{sleep, timeout};
+use toolsearch::mode::Rendered;
 use toolsearch::runtime::Session;
+use toolsearch_dialect::Call;
 
-use crate::calls::{self, Answered};
+use crate::calls;
 use crate::client::ClientTools;
-use crate::model::{Message, Model, ModelRequest, ModelTurn, ToolSpec};
+use crate::conversation::Conversation;
+use crate::model::{Message, Model, ModelError, ModelRequest, ModelTurn, Words, size};
 use crate::report::{AgentReport, CallReport, End, Limit, Observer, RequestReport, Step};
+use crate::retry;
 
 /// What one run may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,16 +28,23 @@ pub struct Limits {
     pub time: Duration,
     /// Bytes of all messages together.
     pub conversation_bytes: usize,
+    /// Tokens of all turns, as the provider counts them. It is looked at between turns, so the last one
+    /// may go beyond it.
+    pub tokens: u64,
+    /// How often a provider in passing trouble is asked again, per turn.
+    pub retries: usize,
 }
 
 impl Default for Limits {
-    /// 50 turns, 200 calls, ten minutes, 4 MiB.
+    /// 50 turns, 200 calls, ten minutes, 4 MiB, any number of tokens, 4 repetitions.
     fn default() -> Self {
         Self {
             turns: 50,
             calls: 200,
             time: Duration::from_secs(600),
             conversation_bytes: 4 * 1024 * 1024,
+            tokens: u64::MAX,
+            retries: 4,
         }
     }
 }
@@ -95,45 +105,92 @@ impl Agent {
     /// Answers one message of the user. The report tells how it ended in every case; dropping the
     /// future cancels what is running.
     pub async fn run(&self, user_message: &str) -> AgentReport {
+        self.say(&mut Conversation::new(), user_message).await
+    }
+
+    /// Answers one more message of a conversation. When the run ends without an answer, the conversation
+    /// keeps what was finished and can go on; a turn whose calls were not answered is taken back.
+    pub async fn say(&self, conversation: &mut Conversation, user_message: &str) -> AgentReport {
         let mut report = AgentReport::default();
-        let turns = self.turns(user_message, &mut report);
+        conversation.push(Message::User(user_message.to_owned()));
+        let turns = self.turns(conversation, &mut report);
         let end = timeout(self.limits.time, turns).await;
         report.end = end.unwrap_or(End::Limit(Limit::Time));
+        let unanswered = |message: &Message| match message {
+            Message::Assistant(turn) => !turn.calls.is_empty(),
+            _ => false,
+        };
+        if conversation.messages().last().is_some_and(unanswered) {
+            conversation.truncate(conversation.messages().len() - 1);
+        }
         report
     }
 
-    async fn turns(&self, user_message: &str, report: &mut AgentReport) -> End {
-        let mut request = ModelRequest {
-            system: self.system(),
-            messages: vec![Message::User(user_message.to_owned())],
-            tools: self.session.surface().tools.iter().map(declared).collect(),
-        };
-        let mut bytes = request.system.len() + user_message.len();
+    async fn turns(&self, conversation: &mut Conversation, report: &mut AgentReport) -> End {
+        conversation.request.system = self.system();
+        conversation
+            .request
+            .tools
+            .clone_from(&self.session.surface().tools);
         for number in 1..=self.limits.turns {
-            if bytes > self.limits.conversation_bytes {
+            if conversation.request.system.len() + conversation.bytes
+                > self.limits.conversation_bytes
+            {
                 return End::Limit(Limit::Conversation);
             }
+            if report.used.all() >= self.limits.tokens {
+                return End::Limit(Limit::Tokens);
+            }
             self.tell(&Step::Asked { turn: number });
-            let turn = match self.model.complete(&request).await {
+            let turn = match self.ask(&conversation.request, report).await {
                 Ok(turn) => turn,
                 Err(error) => return End::Failed(error),
             };
             report.turns = number;
-            report.requests.push(sizes(&request, &turn));
+            report.used.add(turn.used);
+            report.requests.push(sizes(&conversation.request, &turn));
             report.answer.clone_from(&turn.text);
-            if turn.calls.is_empty() {
-                return if turn.cut { End::CutOff } else { End::Answered };
+            let (calls, cut) = (turn.calls.clone(), turn.cut);
+            if calls.is_empty() {
+                conversation.push(Message::Assistant(turn));
+                return if cut { End::CutOff } else { End::Answered };
             }
-            if report.calls.len() + turn.calls.len() > self.limits.calls {
+            if report.calls.len() + calls.len() > self.limits.calls {
                 return End::Limit(Limit::Calls);
             }
             if !turn.text.is_empty() {
                 self.tell(&Step::Said { text: &turn.text });
             }
-            let answers = join_all(turn.calls.iter().map(|call| calls::run(self, call))).await;
-            bytes += record(turn, answers, number, &mut request.messages, report);
+            let answers = join_all(calls.iter().map(|call| calls::run(self, call))).await;
+            conversation.push(Message::Assistant(turn));
+            conversation.push(answered(calls, answers, number, report));
         }
         End::Limit(Limit::Turns)
+    }
+
+    /// One turn, asked for again while the trouble is one that passes.
+    async fn ask(
+        &self,
+        request: &ModelRequest,
+        report: &mut AgentReport,
+    ) -> Result<ModelTurn, ModelError> {
+        let listens = self.observer.as_ref().is_some_and(|one| one.wants_words());
+        let words: Option<&dyn Words> = if listens { Some(self) } else { None };
+        let mut repetition = 0;
+        loop {
+            let error = match self.model.complete(request, words).await {
+                Ok(turn) => return Ok(turn),
+                Err(error) => error,
+            };
+            repetition += 1;
+            let Some(after) = retry::pause(&error, repetition, self.limits.retries) else {
+                return Err(error);
+            };
+            let error = &error;
+            self.tell(&Step::Retrying { after, error });
+            report.retries += 1;
+            sleep(after).await;
+        }
     }
 
     fn system(&self) -> String {
@@ -160,12 +217,10 @@ impl Agent {
     }
 }
 
-fn declared(tool: &SurfaceTool) -> ToolSpec {
-    ToolSpec::new(
-        tool.name.as_str(),
-        tool.description.as_str(),
-        tool.input_schema.clone(),
-    )
+impl Words for Agent {
+    fn words(&self, piece: &str) {
+        self.tell(&Step::Words { piece });
+    }
 }
 
 fn sizes(request: &ModelRequest, turn: &ModelTurn) -> RequestReport {
@@ -177,38 +232,20 @@ fn sizes(request: &ModelRequest, turn: &ModelTurn) -> RequestReport {
     }
 }
 
-/// Puts a turn and its answers into the conversation; tells by how many bytes it grew.
-fn record(
-    turn: ModelTurn,
-    answers: Vec<Answered>,
-    number: usize,
-    messages: &mut Vec<Message>,
+/// The answers beside their calls, which are reported.
+fn answered(
+    calls: Vec<Call>,
+    answers: Vec<Rendered>,
+    turn: usize,
     report: &mut AgentReport,
-) -> usize {
-    let calls = turn.calls.clone();
-    let mut bytes = turn.text.len();
-    messages.push(Message::Assistant(turn));
-    for (call, answered) in calls.into_iter().zip(answers) {
+) -> Message {
+    for (call, answer) in calls.iter().zip(&answers) {
         report.calls.push(CallReport {
-            turn: number,
+            turn,
             name: call.name.clone(),
-            ok: answered.ok,
-            answer_bytes: answered.text.len(),
-        });
-        bytes += answered.text.len() + arguments_bytes(&call.arguments);
-        messages.push(Message::Tool {
-            call: call.id,
-            text: answered.text,
+            ok: !answer.is_error,
+            answer_bytes: size(answer),
         });
     }
-    bytes
-}
-
-fn arguments_bytes(arguments: &crate::model::Arguments) -> usize {
-    match arguments {
-        crate::model::Arguments::Object(object) => {
-            serde_json::to_string(object).map_or(0, |text| text.len())
-        }
-        crate::model::Arguments::Unreadable { .. } => 2,
-    }
+    Message::Results(calls.into_iter().zip(answers).collect())
 }

@@ -1,4 +1,4 @@
-//! One call of the model, from its name to the text that it reads, client tools included.
+//! One call of the model, from its name to the answer that it reads, client tools included.
 
 use futures::future::join_all;
 use serde_json::Value;
@@ -6,48 +6,35 @@ use toolsearch::catalog::Outcome;
 use toolsearch::mode::Rendered;
 use toolsearch::runtime::{ClientAnswer, ClientCall, ModelCall, Reply, Session};
 
+use toolsearch_dialect::{Arguments, Call};
+
 use crate::agent::Agent;
-use crate::answer;
-use crate::model::{Arguments, ToolCall};
+use crate::model::size;
 use crate::report::Step;
 
 /// How often one call may come back for tools of the client: a program can ask again and again.
 const MAX_ROUNDS: usize = 256;
 
-/// What a call came to.
-#[derive(Debug)]
-pub(crate) struct Answered {
-    pub(crate) ok: bool,
-    pub(crate) text: String,
-}
-
 /// Runs one call. Trouble is an answer that the model reads.
-pub(crate) async fn run(agent: &Agent, call: &ToolCall) -> Answered {
+pub(crate) async fn run(agent: &Agent, call: &Call) -> Rendered {
     agent.tell(&Step::Calling { name: &call.name });
-    let answered = match &call.arguments {
+    let rendered = match &call.arguments {
         Arguments::Object(args) => {
             let call = ModelCall::new(call.name.as_str(), Value::Object(args.clone()));
-            let rendered = finish(agent, agent.session().handle(call).await).await;
-            Answered {
-                ok: !rendered.is_error,
-                text: answer::text(&rendered),
-            }
+            finish(agent, agent.session().handle(call).await).await
         }
-        Arguments::Unreadable { excerpt, problem } => Answered {
-            ok: false,
-            text: format!(
-                "Error: the arguments of `{}` must be one JSON object, but {problem}. Nothing was \
-                 run. Call it again with valid JSON. You sent: {excerpt}",
-                call.name
-            ),
-        },
+        Arguments::Unreadable { excerpt, problem } => Rendered::error(format!(
+            "The arguments of `{}` must be one JSON object, but {problem}. Nothing was run. Call it again \
+             with valid JSON. You sent: {excerpt}",
+            call.name
+        )),
     };
     agent.tell(&Step::Called {
         name: &call.name,
-        ok: answered.ok,
-        answer_bytes: answered.text.len(),
+        ok: !rendered.is_error,
+        answer_bytes: size(&rendered),
     });
-    answered
+    rendered
 }
 
 async fn finish(agent: &Agent, mut reply: Reply) -> Rendered {

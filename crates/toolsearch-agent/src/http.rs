@@ -5,12 +5,16 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::header::{
+    AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
+};
 use reqwest::{Client, Response, StatusCode, Url};
 use rustls_platform_verifier::BuilderVerifierExt;
 use serde_json::Value;
+use toolsearch_dialect::Dialect;
 
 use crate::model::ModelError;
+use crate::retry::retry_after;
 
 /// Largest answer that is read.
 const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
@@ -44,7 +48,7 @@ pub enum BadAddress {
 pub(crate) struct Endpoint {
     client: Client,
     url: Url,
-    key: Option<HeaderValue>,
+    headers: HeaderMap,
 }
 
 impl fmt::Debug for Endpoint {
@@ -57,8 +61,8 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// `path` is added to the path of the base address; a query stays.
-    pub(crate) fn new(base: &str, path: &[&str], key: Option<&str>) -> Result<Self, BadAddress> {
+    /// The dialect's path is added to that of the base address; a query stays.
+    pub(crate) fn new(dialect: Dialect, base: &str, key: Option<&str>) -> Result<Self, BadAddress> {
         let shown = || BadAddress::Address(base.chars().take(120).collect());
         // A host is made out of the path where none stands; better to ask than to guess.
         let (_, rest) = base.split_once("://").ok_or_else(shown)?;
@@ -75,43 +79,90 @@ impl Endpoint {
         url.path_segments_mut()
             .map_err(|()| shown())?
             .pop_if_empty()
-            .extend(path);
-        let header = |key: &str| {
-            let mut value =
-                HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| BadAddress::Key)?;
-            value.set_sensitive(true);
-            Ok(value)
-        };
+            .extend(dialect.path());
         Ok(Self {
             client: client(&url)?,
-            key: key.map(header).transpose()?,
+            headers: headers(dialect, key)?,
             url,
         })
     }
 
-    /// Sends a body and reads the JSON that comes back.
-    pub(crate) async fn post(&self, body: Vec<u8>) -> Result<Value, ModelError> {
-        let mut request = self
-            .client
-            .post(self.url.clone())
-            .header(CONTENT_TYPE, "application/json")
-            .body(body);
-        if let Some(key) = &self.key {
-            request = request.header(AUTHORIZATION, key.clone());
-        }
+    /// Sends a body; a refusal is an error.
+    pub(crate) async fn post(&self, body: Vec<u8>) -> Result<Answer, ModelError> {
+        let request = self.client.post(self.url.clone());
+        let request = request.headers(self.headers.clone()).body(body);
         let answer = request.send().await.map_err(unsent)?;
         let status = answer.status();
         if !status.is_success() {
             return Err(refused(status, answer).await);
         }
-        let bytes = read(answer, MAX_ANSWER_BYTES).await?.ok_or_else(|| {
-            ModelError::Unreadable(format!("it is longer than {MAX_ANSWER_BYTES} bytes"))
-        })?;
+        Ok(Answer {
+            response: answer,
+            read: 0,
+        })
+    }
+}
+
+fn headers(dialect: Dialect, key: Option<&str>) -> Result<HeaderMap, BadAddress> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let (name, prefix) = match dialect {
+        Dialect::AnthropicMessages => {
+            let version = HeaderName::from_static("anthropic-version");
+            headers.insert(version, HeaderValue::from_static("2023-06-01"));
+            (HeaderName::from_static("x-api-key"), "")
+        }
+        _ => (AUTHORIZATION, "Bearer "),
+    };
+    if let Some(key) = key {
+        let value = HeaderValue::from_str(&format!("{prefix}{key}"));
+        let mut value = value.map_err(|_| BadAddress::Key)?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}
+
+/// An answer that was not refused.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    response: Response,
+    read: usize,
+}
+
+impl Answer {
+    /// Whether it comes as server-sent events.
+    pub(crate) fn is_stream(&self) -> bool {
+        let kind = self.response.headers().get(CONTENT_TYPE);
+        kind.and_then(|kind| kind.to_str().ok())
+            .is_some_and(|kind| kind.starts_with("text/event-stream"))
+    }
+
+    /// The next bytes, until there are more than an answer may have.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Vec<u8>>, ModelError> {
+        let Some(chunk) = self.response.chunk().await.map_err(unsent)? else {
+            return Ok(None);
+        };
+        self.read += chunk.len();
+        if self.read > MAX_ANSWER_BYTES {
+            return Err(too_long());
+        }
+        Ok(Some(chunk.to_vec()))
+    }
+
+    /// The whole answer as JSON.
+    pub(crate) async fn json(self) -> Result<Value, ModelError> {
+        let bytes = read(self.response, MAX_ANSWER_BYTES).await?;
+        let bytes = bytes.ok_or_else(too_long)?;
         serde_json::from_slice(&bytes).map_err(|error| {
             let start = excerpt(&bytes);
             ModelError::Unreadable(format!("it is no JSON ({error}); it starts with: {start}"))
         })
     }
+}
+
+fn too_long() -> ModelError {
+    ModelError::Unreadable(format!("it is longer than {MAX_ANSWER_BYTES} bytes"))
 }
 
 fn client(url: &Url) -> Result<Client, BadAddress> {
@@ -183,12 +234,18 @@ async fn read(mut answer: Response, most: usize) -> Result<Option<Vec<u8>>, Mode
 }
 
 async fn refused(status: StatusCode, answer: Response) -> ModelError {
+    let wish = answer.headers().get(RETRY_AFTER);
+    let wish = wish.and_then(|wish| retry_after(wish.to_str().ok()?));
     let said = read(answer, MAX_REFUSAL_BYTES).await.ok().flatten();
     let message = said.map(|bytes| said_by(&bytes)).unwrap_or_default();
     let status = status.as_u16();
     match status {
         401 | 403 => ModelError::Unauthorised { status, message },
-        408 | 429 | 500..=599 => ModelError::Busy { status, message },
+        408 | 409 | 429 | 500..=599 => ModelError::Busy {
+            status,
+            message,
+            retry_after: wish,
+        },
         _ => ModelError::Refused { status, message },
     }
 }

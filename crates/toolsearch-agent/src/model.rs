@@ -5,73 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::{Map, Value};
-
-/// A tool as it is declared to a model.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct ToolSpec {
-    /// The name to call it by.
-    pub name: String,
-    /// What it does.
-    pub description: String,
-    /// JSON Schema of its arguments.
-    pub parameters: Value,
-}
-
-impl ToolSpec {
-    /// Declares a tool.
-    #[must_use]
-    pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
-        Self {
-            name: name.into(),
-            description: description.into(),
-            parameters,
-        }
-    }
-}
-
-/// The arguments of a call as far as they can be read.
-#[derive(Debug, Clone, PartialEq)]
-#[expect(
-    clippy::exhaustive_enums,
-    reason = "arguments are an object or they are not"
-)]
-pub enum Arguments {
-    /// An object; what was empty or null is an empty one.
-    Object(Map<String, Value>),
-    /// Something else: the call must not run.
-    Unreadable {
-        /// What was sent, cut to a readable length.
-        excerpt: String,
-        /// What is wrong with it.
-        problem: String,
-    },
-}
-
-/// A tool that the model calls.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct ToolCall {
-    /// Ties the answer to the call; unique within its turn.
-    pub id: String,
-    /// The name that the model used.
-    pub name: String,
-    /// The arguments.
-    pub arguments: Arguments,
-}
-
-impl ToolCall {
-    /// A call.
-    #[must_use]
-    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: Arguments) -> Self {
-        Self {
-            id: id.into(),
-            name: name.into(),
-            arguments,
-        }
-    }
-}
+use serde_json::Value;
+use toolsearch::mode::{Rendered, SurfaceTool};
+use toolsearch_dialect::{Arguments, Call, Dialect};
 
 /// How much was sent for one turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -94,6 +30,43 @@ impl Sent {
     }
 }
 
+/// Tokens of one or more turns, as the provider counts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Used {
+    /// Tokens that went in, those of a cache included.
+    pub input: u64,
+    /// Tokens that came out.
+    pub output: u64,
+}
+
+impl Used {
+    /// A count.
+    #[must_use]
+    pub const fn new(input: u64, output: u64) -> Self {
+        Self { input, output }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub const fn all(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+
+    pub(crate) const fn add(&mut self, more: Self) {
+        self.input = self.input.saturating_add(more.input);
+        self.output = self.output.saturating_add(more.output);
+    }
+}
+
+/// A turn as its provider wants it back in the history: nothing of it is lost, such as reasoning that
+/// must be returned signed.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Wire {
+    pub(crate) dialect: Dialect,
+    pub(crate) entries: Vec<Value>,
+}
+
 /// What a model says in one turn.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
@@ -101,11 +74,14 @@ pub struct ModelTurn {
     /// Its words; may be empty when it calls tools.
     pub text: String,
     /// The tools that it calls, in order.
-    pub calls: Vec<ToolCall>,
+    pub calls: Vec<Call>,
     /// The turn was cut off by a limit on the model's side.
     pub cut: bool,
     /// What was sent to get it.
     pub sent: Sent,
+    /// What the provider counted.
+    pub used: Used,
+    pub(crate) wire: Option<Wire>,
 }
 
 impl ModelTurn {
@@ -120,7 +96,7 @@ impl ModelTurn {
 
     /// A turn of calls alone.
     #[must_use]
-    pub fn calling(calls: Vec<ToolCall>) -> Self {
+    pub fn calling(calls: Vec<Call>) -> Self {
         Self {
             calls,
             ..Self::default()
@@ -136,13 +112,40 @@ pub enum Message {
     User(String),
     /// The model said something or called tools.
     Assistant(ModelTurn),
-    /// The answer to a call of the turn before.
-    Tool {
-        /// The call's id.
-        call: String,
-        /// What came back.
-        text: String,
-    },
+    /// The answers to the calls of the turn before, each beside its call and in their order.
+    Results(Vec<(Call, Rendered)>),
+}
+
+impl Message {
+    /// How many bytes of a conversation it takes, roughly.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::User(text) => text.len(),
+            Self::Assistant(turn) => {
+                let arguments = turn.calls.iter().map(|call| match &call.arguments {
+                    Arguments::Object(object) => {
+                        serde_json::to_string(object).map_or(0, |text| text.len())
+                    }
+                    Arguments::Unreadable { .. } => 2,
+                });
+                turn.text.len() + arguments.sum::<usize>()
+            }
+            Self::Results(results) => results.iter().map(|(_, answer)| size(answer)).sum(),
+        }
+    }
+}
+
+/// Bytes of what a model reads of an answer.
+pub(crate) fn size(answer: &Rendered) -> usize {
+    let block = |block: &Value| match block.get("text").and_then(Value::as_str) {
+        Some(text) => text.len(),
+        None => block.to_string().len(),
+    };
+    let content: usize = answer.content.iter().map(block).sum();
+    match (&answer.structured, answer.content.is_empty()) {
+        (Some(structured), true) => structured.to_string().len(),
+        _ => content,
+    }
 }
 
 /// Everything that a model needs for one turn.
@@ -155,7 +158,7 @@ pub struct ModelRequest {
     /// order.
     pub messages: Vec<Message>,
     /// The declared tools, the same in every turn of a conversation.
-    pub tools: Vec<ToolSpec>,
+    pub tools: Vec<SurfaceTool>,
 }
 
 /// Why there is no turn. No variant carries a key or a password.
@@ -175,6 +178,8 @@ pub enum ModelError {
         status: u16,
         /// What it says, bounded.
         message: String,
+        /// When it wants to be asked again, where it says so.
+        retry_after: Option<Duration>,
     },
     /// The key is missing, wrong, or does not allow this.
     #[error("the provider refused the key (HTTP {status}): {message}")]
@@ -197,6 +202,23 @@ pub enum ModelError {
     Unreadable(String),
 }
 
+impl ModelError {
+    /// Whether the same request may go well a little later.
+    #[must_use]
+    pub const fn is_passing(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable(_) | Self::Timeout(_) | Self::Busy { .. }
+        )
+    }
+}
+
+/// Hears the words of a turn while they come. Must not block.
+pub trait Words: Send + Sync {
+    /// The next piece.
+    fn words(&self, piece: &str);
+}
+
 /// Completes conversations.
 ///
 /// Dropping the future cancels the request. A model keeps nothing between turns: the request holds
@@ -207,11 +229,16 @@ pub trait Model: fmt::Debug + Send + Sync {
     /// The model's name, for people.
     fn name(&self) -> &str;
 
-    /// The next turn.
+    /// The next turn. With `words`, its words are told while they come, if the model can; the turn holds
+    /// all of them in either case.
     ///
     /// # Errors
     /// [`ModelError`] when there is none.
-    async fn complete(&self, request: &ModelRequest) -> Result<ModelTurn, ModelError>;
+    async fn complete(
+        &self,
+        request: &ModelRequest,
+        words: Option<&dyn Words>,
+    ) -> Result<ModelTurn, ModelError>;
 }
 
 #[async_trait]
@@ -220,8 +247,12 @@ impl<T: Model + ?Sized> Model for Arc<T> {
         T::name(self)
     }
 
-    async fn complete(&self, request: &ModelRequest) -> Result<ModelTurn, ModelError> {
-        T::complete(self, request).await
+    async fn complete(
+        &self,
+        request: &ModelRequest,
+        words: Option<&dyn Words>,
+    ) -> Result<ModelTurn, ModelError> {
+        T::complete(self, request, words).await
     }
 }
 
@@ -231,7 +262,11 @@ impl<T: Model + ?Sized> Model for Box<T> {
         T::name(self)
     }
 
-    async fn complete(&self, request: &ModelRequest) -> Result<ModelTurn, ModelError> {
-        T::complete(self, request).await
+    async fn complete(
+        &self,
+        request: &ModelRequest,
+        words: Option<&dyn Words>,
+    ) -> Result<ModelTurn, ModelError> {
+        T::complete(self, request, words).await
     }
 }

@@ -1,10 +1,11 @@
 //! What a run came to, and what is told while it goes on.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::model::ModelError;
+use crate::model::{ModelError, Used};
 
 /// A number that ended a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub enum Limit {
     Time,
     /// Bytes of the conversation.
     Conversation,
+    /// Tokens as the provider counts them.
+    Tokens,
 }
 
 impl Limit {
@@ -29,6 +32,7 @@ impl Limit {
             Self::Calls => "calls",
             Self::Time => "time",
             Self::Conversation => "conversation",
+            Self::Tokens => "tokens",
         }
     }
 }
@@ -70,6 +74,7 @@ impl End {
                 Limit::Calls => "the model called as many tools as it may".to_owned(),
                 Limit::Time => "the time for the run is over".to_owned(),
                 Limit::Conversation => "the conversation became too long".to_owned(),
+                Limit::Tokens => "the model used as many tokens as it may".to_owned(),
             }),
             Self::Failed(error) => Some(error.to_string()),
         }
@@ -118,6 +123,10 @@ pub struct AgentReport {
     pub requests: Vec<RequestReport>,
     /// Every call in order.
     pub calls: Vec<CallReport>,
+    /// Tokens of all turns, as the provider counts them.
+    pub used: Used,
+    /// How often a request was sent again.
+    pub retries: usize,
 }
 
 impl Default for AgentReport {
@@ -128,6 +137,8 @@ impl Default for AgentReport {
             turns: 0,
             requests: Vec::new(),
             calls: Vec::new(),
+            used: Used::default(),
+            retries: 0,
         }
     }
 }
@@ -158,6 +169,8 @@ impl AgentReport {
             "turns": self.turns,
             "requests": self.requests.iter().map(request).collect::<Value>(),
             "calls": self.calls.iter().map(call).collect::<Value>(),
+            "usage": { "inputTokens": self.used.input, "outputTokens": self.used.output },
+            "retries": self.retries,
         });
         if let End::Limit(limit) = self.end {
             report["limit"] = json!(limit.as_str());
@@ -177,6 +190,18 @@ pub enum Step<'a> {
     Asked {
         /// The turn.
         turn: usize,
+    },
+    /// The model is asked again after a while.
+    Retrying {
+        /// How long that is.
+        after: Duration,
+        /// Why.
+        error: &'a ModelError,
+    },
+    /// A piece of what the model says, while it comes.
+    Words {
+        /// The piece.
+        piece: &'a str,
     },
     /// The model says something beside its calls.
     Said {
@@ -204,8 +229,38 @@ pub enum Step<'a> {
     },
 }
 
+impl Step<'_> {
+    /// The step as an event, as `toolsearch agent --json` prints it.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Asked { turn } => json!({ "event": "asked", "turn": turn }),
+            Self::Retrying { after, error } => json!({
+                "event": "retrying", "error": error.to_string(),
+                "afterMs": u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
+            }),
+            Self::Words { piece } => json!({ "event": "words", "text": piece }),
+            Self::Said { text } => json!({ "event": "said", "text": text }),
+            Self::Calling { name } => json!({ "event": "calling", "name": name }),
+            Self::Called {
+                name,
+                ok,
+                answer_bytes,
+            } => json!({
+                "event": "called", "name": name, "ok": ok, "answerBytes": answer_bytes,
+            }),
+            Self::Client { name } => json!({ "event": "client", "name": name }),
+        }
+    }
+}
+
 /// Sees what happens in a run. Must not block.
 pub trait Observer: fmt::Debug + Send + Sync {
     /// One step.
     fn step(&self, step: &Step<'_>);
+
+    /// Whether [`Step::Words`] are wanted: answers are asked for as streams then.
+    fn wants_words(&self) -> bool {
+        false
+    }
 }

@@ -1,6 +1,5 @@
-//! Tests of the loop over real sessions, of the wire form, and of HTTP over real sockets.
+//! Tests of the loop over real sessions, of requests in every dialect, and of HTTP over real sockets.
 
-mod answers;
 mod fixtures;
 mod loops;
 mod sockets;

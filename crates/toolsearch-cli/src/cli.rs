@@ -38,7 +38,7 @@ pub(crate) struct Common {
     /// Offline catalog instead of running servers: a tools/list result, or a folder of them
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) tools: Vec<PathBuf>,
-    /// Print one JSON document and nothing else
+    /// Print one JSON document and nothing else; `agent` prints one event a line
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Leave out notes and warnings
@@ -198,9 +198,18 @@ pub(crate) enum EngineArg {
 #[derive(Debug, Args)]
 pub(crate) struct AgentArgs {
     /// What to ask; - reads standard input
-    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) message: String,
-    /// Provider of the configuration [default: the first that speaks Chat Completions]
+    #[arg(
+        long,
+        short,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        required_unless_present = "interactive"
+    )]
+    pub(crate) message: Option<String>,
+    /// Go on with further messages, one a line, until the input ends
+    #[arg(long, short)]
+    pub(crate) interactive: bool,
+    /// Provider of the configuration [default: the first one]
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
     /// Model of the provider, or PROVIDER/MODEL
@@ -212,6 +221,15 @@ pub(crate) struct AgentArgs {
     /// At most this many turns of the model [default: 50]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_turns: Option<u32>,
+    /// At most this many tokens, as the provider counts them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_tokens: Option<u64>,
+    /// At most this long for a message [default: 600]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) timeout: Option<u64>,
+    /// How often a provider in passing trouble is asked again [default: 4]
+    #[arg(long, value_name = "N")]
+    pub(crate) retries: Option<usize>,
 }
 
 /// Commands on the rules. They tell of every tool, also of one that is denied.

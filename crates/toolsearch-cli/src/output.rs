@@ -57,6 +57,18 @@ impl Output {
         write(lines)
     }
 
+    /// A piece of a text that goes on.
+    pub(crate) fn piece(&self, piece: &str) -> io::Result<()> {
+        write(&self.shown(piece))
+    }
+
+    /// A question for the next line of input, where somebody sees it.
+    pub(crate) fn prompt(&self, text: &str) {
+        if io::stdin().is_terminal() && !self.json {
+            complain(text);
+        }
+    }
+
     /// A table, cut to the terminal.
     pub(crate) fn table(&self, table: &Table) -> io::Result<()> {
         write(&table.render(self.width, self.colour))

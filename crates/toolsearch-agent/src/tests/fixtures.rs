@@ -15,8 +15,8 @@ use toolsearch::runtime::{Compaction, OpenRequest, Options, Runtime, Session};
 use toolsearch::sandbox::NoEngine;
 
 use crate::{
-    Arguments, ClientTools, Message, Model, ModelError, ModelRequest, ModelTurn, Observer, Step,
-    ToolCall,
+    Arguments, Call, ClientTools, Message, Model, ModelError, ModelRequest, ModelTurn, Observer,
+    Step, Words,
 };
 
 /// Plays turns and remembers what it was asked.
@@ -40,6 +40,11 @@ impl Script {
         Arc::new(script)
     }
 
+    /// What comes next.
+    pub(super) fn plays(&self, turns: impl IntoIterator<Item = Result<ModelTurn, ModelError>>) {
+        self.turns.lock().expect("whole").extend(turns);
+    }
+
     pub(super) fn asked(&self) -> Vec<ModelRequest> {
         self.asked.lock().expect("whole").clone()
     }
@@ -48,14 +53,14 @@ impl Script {
     pub(super) fn told(&self) -> Vec<String> {
         let asked = self.asked();
         let messages = asked.last().map(|request| request.messages.clone());
-        let text = |message: Message| match message {
-            Message::Tool { text, .. } => Some(text),
-            _ => None,
+        let results = |message: Message| match message {
+            Message::Results(results) => results,
+            _ => Vec::new(),
         };
+        let messages = messages.unwrap_or_default().into_iter();
         messages
-            .unwrap_or_default()
-            .into_iter()
-            .filter_map(text)
+            .flat_map(results)
+            .map(|(_, answer)| answer.joined_text())
             .collect()
     }
 }
@@ -66,7 +71,11 @@ impl Model for Script {
         "script"
     }
 
-    async fn complete(&self, request: &ModelRequest) -> Result<ModelTurn, ModelError> {
+    async fn complete(
+        &self,
+        request: &ModelRequest,
+        _: Option<&dyn Words>,
+    ) -> Result<ModelTurn, ModelError> {
         self.asked.lock().expect("whole").push(request.clone());
         let next = self.turns.lock().expect("whole").pop_front();
         match next {
@@ -76,11 +85,11 @@ impl Model for Script {
     }
 }
 
-pub(super) fn call(id: &str, name: &str, args: Value) -> ToolCall {
+pub(super) fn call(id: &str, name: &str, args: Value) -> Call {
     let Value::Object(args) = args else {
         panic!("{args} is no object");
     };
-    ToolCall::new(id, name, Arguments::Object(args))
+    Call::new(id, name, Arguments::Object(args))
 }
 
 /// Runs the office's tools and remembers what it ran.

@@ -14,7 +14,7 @@ use toolsearch::mode_directory::DirectoryMode;
 use toolsearch::policy::Subject;
 use toolsearch::runtime::{OpenRequest, Options, Runtime};
 use toolsearch::telemetry::{MemoryRecorder, Summary};
-use toolsearch_agent::{Agent, AgentReport, ClientTools, End, OpenAiChat};
+use toolsearch_agent::{Agent, AgentReport, ClientTools, Dialect, End, Provider};
 use toolsearch_plugin::{MANIFEST_FILE, Manifest, Plugin};
 
 use crate::plugin;
@@ -109,7 +109,12 @@ async fn run(mode: ClientMode, root: &Path, provider: &MockProvider) -> Result<L
         .await?;
     let name = session.id().to_owned();
     let customer = Arc::new(Customer::default());
-    let model = OpenAiChat::new(&provider.base_url(), Some(KEY), "scripted")?;
+    let model = Provider::new(
+        Dialect::OpenAiChat,
+        &provider.base_url(),
+        Some(KEY),
+        "scripted",
+    )?;
     let report = Agent::new(session, Arc::new(model))
         .with_client_tools(Arc::clone(&customer) as _)
         .run("Please ask the customer.")
