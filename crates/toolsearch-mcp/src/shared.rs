@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use crate::carrier::Remote;
 use crate::listing::ToolList;
 use crate::spec::ServerSpec;
-use crate::text::Redactor;
+use crate::text::{Redactor, telling_variables};
 
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -23,7 +23,9 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(spec: ServerSpec) -> Self {
-        let redactor = Redactor::new(spec.hidden_values());
+        let inherited = telling_variables();
+        let inherited = inherited.iter().map(String::as_str);
+        let redactor = Redactor::new(spec.hidden_values().chain(inherited));
         Self {
             spec,
             redactor,

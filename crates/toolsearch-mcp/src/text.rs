@@ -10,6 +10,38 @@ pub(crate) const MAX_LINE_CHARS: usize = 400;
 const MIN_SECRET_BYTES: usize = 4;
 const MARK: &str = "[redacted]";
 
+/// Shorter values of this process's own variables are no keys.
+const MIN_INHERITED_BYTES: usize = 8;
+/// Parts of the names of variables whose values are meant for few.
+const TELLING: [&str; 10] = [
+    "AUTHORIZATION",
+    "APIKEY",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "KEY",
+    "PASSWD",
+    "PASSWORD",
+    "PAT",
+    "SECRET",
+    "TOKEN",
+];
+
+/// Values that a server inherits although they may be meant for others, going by the names of the
+/// variables: a server that fails may quote its whole environment.
+pub(crate) fn telling_variables() -> Vec<String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, value)| value.len() >= MIN_INHERITED_BYTES && is_telling(name))
+        .map(|(_, value)| value)
+        .collect()
+}
+
+fn is_telling(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    name.split(['_', '-', '.'])
+        .any(|part| TELLING.contains(&part))
+}
+
 /// Replaces the values that must not show.
 #[derive(Clone)]
 pub(crate) struct Redactor {

@@ -17,7 +17,7 @@ const MIN_SECRET_BYTES: usize = 4;
 pub(crate) fn read(ended: &Ended) -> Outcome {
     let said = printable(&ended.stderr, &ended.secrets);
     match ended.status {
-        Some(status) if status.success() => succeeded(&ended.stdout, &said),
+        Some(status) if status.success() => succeeded(ended, &said),
         Some(status) => failed(status, &ended.stdout, &said),
         None => Outcome::error(format!(
             "The command wrote more than {} MiB and was stopped. It may have had effects.",
@@ -26,17 +26,16 @@ pub(crate) fn read(ended: &Ended) -> Outcome {
     }
 }
 
-fn succeeded(stdout: &[u8], said: &str) -> Outcome {
+fn succeeded(ended: &Ended, said: &str) -> Outcome {
+    let stdout = &ended.stdout[..];
     if stdout.trim_ascii().is_empty() {
         return Outcome::default();
     }
     match serde_json::from_slice::<Value>(stdout) {
         Ok(value) => from_value(value),
         Err(error) => {
-            let excerpt: String = String::from_utf8_lossy(stdout)
-                .chars()
-                .take(MAX_EXCERPT_CHARS)
-                .collect();
+            let told = redacted(&String::from_utf8_lossy(stdout), &ended.secrets);
+            let excerpt: String = told.chars().take(MAX_EXCERPT_CHARS).collect();
             let text = format!(
                 "The command ended well, but its output is not JSON ({error}). It may have had \
                  effects. Its output starts with: {excerpt}"
@@ -123,8 +122,7 @@ fn text_block(value: &Value) -> Value {
 
 /// Standard error as a model may read it: no secrets, no control characters but line breaks.
 pub(crate) fn printable(bytes: &[u8], secrets: &[String]) -> String {
-    let secrets = secrets.iter().filter(|one| one.len() >= MIN_SECRET_BYTES);
-    let longest = secrets.clone().map(String::len).max().unwrap_or(0);
+    let longest = secrets.iter().map(String::len).max().unwrap_or(0);
     // The end of a secret may stand where the beginning was cut off.
     let cut = bytes.len() >= MAX_STDERR_BYTES;
     let bytes = if cut {
@@ -132,10 +130,14 @@ pub(crate) fn printable(bytes: &[u8], secrets: &[String]) -> String {
     } else {
         bytes
     };
-    let mut text = String::from_utf8_lossy(bytes).into_owned();
-    for secret in secrets {
-        text = text.replace(secret.as_str(), "[redacted]");
-    }
+    let mut text = redacted(&String::from_utf8_lossy(bytes), secrets);
     text.retain(|c| c == '\n' || c == '\t' || !c.is_control());
     text.trim().to_owned()
+}
+
+fn redacted(text: &str, secrets: &[String]) -> String {
+    let secrets = secrets.iter().filter(|one| one.len() >= MIN_SECRET_BYTES);
+    secrets.fold(text.to_owned(), |text, secret| {
+        text.replace(secret.as_str(), "[redacted]")
+    })
 }
