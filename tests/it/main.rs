@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests")]
 
 mod cases;
+mod denied;
+mod parity;
 mod programs;
 mod real;
 mod support;

@@ -9,6 +9,7 @@ mod arguments;
 mod captured;
 mod config;
 mod names;
+mod policy;
 mod results;
 mod schemas;
 

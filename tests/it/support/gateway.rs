@@ -1,6 +1,8 @@
 //! `toolsearch serve` in front of scripted servers, and a client that writes bare JSON-RPC, so that
 //! nothing between the test and the wire can put anything right.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::upstream::received;
@@ -87,6 +89,26 @@ impl Gateway {
     pub(crate) fn request(&mut self, method: &str, params: &Value) -> Value {
         let answer = self.request_text(method, &params.to_string());
         serde_json::from_str(&answer).unwrap()
+    }
+
+    /// The answers to requests that are all made before any answer is read.
+    pub(crate) fn request_all(&mut self, method: &str, params: &[Value]) -> Vec<Value> {
+        let first = self.requests + 1;
+        for params in params {
+            self.requests += 1;
+            let request = json!({
+                "jsonrpc": "2.0", "id": self.requests, "method": method, "params": params,
+            });
+            self.lines.send(&request.to_string());
+        }
+        let mut answers: BTreeMap<u64, Value> = BTreeMap::new();
+        while answers.len() < params.len() {
+            let message: Value = serde_json::from_str(&self.lines.next()).unwrap();
+            if let Some(id) = message["id"].as_u64().filter(|id| *id >= first) {
+                answers.insert(id, message);
+            }
+        }
+        answers.into_values().collect()
     }
 
     /// The line that answers a request whose parameters are written as they stand.

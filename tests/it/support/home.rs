@@ -3,22 +3,32 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::program;
 
-/// Where one test lives.
+/// Where one test lives. The folder goes with the last of its twins.
 pub(crate) struct Home {
-    folder: TempDir,
+    folder: Arc<TempDir>,
 }
 
 impl Home {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("state")).unwrap();
-        Self { folder }
+        Self {
+            folder: Arc::new(folder),
+        }
+    }
+
+    /// The same home, for whoever keeps one of its own.
+    pub(crate) fn twin(&self) -> Self {
+        Self {
+            folder: Arc::clone(&self.folder),
+        }
     }
 
     /// A path in the folder.

@@ -7,9 +7,9 @@ mod lines;
 mod upstream;
 
 pub(crate) use gateway::{Gateway, Mode};
-pub(crate) use home::Home;
+pub(crate) use home::{Home, document};
 pub(crate) use lines::Lines;
-pub(crate) use upstream::Upstream;
+pub(crate) use upstream::{Upstream, received};
 
 use std::path::{Path, PathBuf};
 use std::thread;
