@@ -1,5 +1,5 @@
 //! The seam between the protocol and how its messages travel: JSON texts go out, JSON values come
-//! in. A child process is one carrier; anything that moves single messages can be another.
+//! in. A child process is one carrier, requests over HTTP are another.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
 use crate::notes::Notes;
+use crate::trouble::Trouble;
 
 /// Messages that wait to be written.
 pub(crate) const OUTGOING_MESSAGES: usize = 256;
@@ -21,9 +22,25 @@ pub(crate) struct Carrier {
     /// Whole messages, each the text of one JSON value without line ends.
     pub(crate) outgoing: mpsc::Sender<Vec<u8>>,
     /// Whole messages; closed when the other side is gone.
-    pub(crate) incoming: mpsc::Receiver<Value>,
+    pub(crate) incoming: mpsc::Receiver<Incoming>,
     /// Whoever is on the other side.
     pub(crate) remote: Remote,
+}
+
+/// What comes in.
+#[derive(Debug)]
+pub(crate) enum Incoming {
+    /// A message, and the request that it came along with, where the carrier can tell.
+    Message { message: Value, origin: Option<i64> },
+    /// A request that got lost on the way: nothing else will come for it.
+    Lost { id: i64, trouble: Trouble },
+}
+
+impl From<Value> for Incoming {
+    fn from(message: Value) -> Self {
+        let origin = None;
+        Self::Message { message, origin }
+    }
 }
 
 /// The other side of a connection, as far as it can be watched and stopped. Clones share it.

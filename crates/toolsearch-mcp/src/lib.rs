@@ -9,23 +9,36 @@
 //! Not here: where settings come from, which servers there are, who may call what, and the side of
 //! the protocol that serves.
 
+mod breaker;
+mod cache;
 mod carrier;
 mod connection;
+mod features;
+mod http;
 mod life;
 mod listing;
 mod notes;
+pub mod oauth;
 mod offline;
+mod peer;
+mod private_file;
 mod server;
 mod shared;
 mod spec;
 mod status;
 mod stdio;
 mod text;
+mod trouble;
 mod wire;
 
+pub use features::Features;
 pub use offline::read_tools;
+pub use peer::{Ask, AskKind, ClientPeer, ServerEvent};
 pub use server::McpServer;
-pub use spec::{Endpoint, Protocol, Secret, ServerSpec, StdioCommand, ToolFilter};
+pub use spec::{
+    Endpoint, HttpAddress, HttpTransport, Protocol, Secret, ServerSpec, StartLimit, StdioCommand,
+    ToolFilter,
+};
 pub use status::{ServerState, ServerStatus};
 
 #[cfg(doctest)]

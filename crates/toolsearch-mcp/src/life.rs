@@ -3,24 +3,26 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use crate::breaker::backoff;
 use crate::carrier::Life;
 use crate::connection::{Attempt, Connection, StartError, open};
 use crate::shared::Shared;
-use crate::spec::Protocol;
+use crate::spec::{Endpoint, Protocol};
 use crate::stdio;
 
 /// Retries in the background after a start that failed.
 const MAX_RETRIES: u32 = 5;
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// A server that lived this long was not broken when it started.
-const HEALTHY: Duration = Duration::from_secs(60);
+const HEALTHY: Duration = Duration::from_mins(1);
+/// How long a start counts against the limit of starts: processes need most at the beginning, and a
+/// server that hangs must not hold the others up.
+const TURN: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone)]
 pub(crate) enum Phase {
@@ -40,6 +42,19 @@ pub(crate) struct Failure {
     next: Instant,
     /// Somebody tries again by then without being asked.
     retrying: bool,
+    /// A login would help.
+    pub(crate) wants_auth: bool,
+    /// The tokens that were of no use.
+    tokens: Option<SystemTime>,
+}
+
+/// Why somebody wants a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// To know the tools: starts wait for their turn.
+    List,
+    /// To run one now.
+    Call,
 }
 
 /// Why there is no connection.
@@ -48,6 +63,8 @@ pub(crate) enum Down {
     /// Not yet.
     Starting(Duration),
     Failed(String),
+    /// The server lets nobody in without a login.
+    WantsAuth(String),
 }
 
 #[derive(Debug)]
@@ -60,6 +77,8 @@ pub(crate) struct Keeper {
     greeting: Mutex<Option<Attempt>>,
     starter: Mutex<Option<AbortHandle>>,
     closed: AtomicBool,
+    /// Somebody has a call for the server.
+    urgent: Notify,
 }
 
 impl Keeper {
@@ -71,6 +90,7 @@ impl Keeper {
             greeting: Mutex::new(None),
             starter: Mutex::new(None),
             closed: AtomicBool::new(false),
+            urgent: Notify::new(),
         }
     }
 
@@ -82,18 +102,25 @@ impl Keeper {
     /// passes.
     pub(crate) async fn connection(
         self: &Arc<Self>,
+        need: Need,
         deadline: Instant,
     ) -> Result<Arc<Connection>, Down> {
         loop {
             let mut phases = self.phase.subscribe();
             let since = match self.ask() {
                 Phase::Ready(connection) => return Ok(connection),
+                Phase::Failed(failure) if failure.wants_auth => {
+                    return Err(Down::WantsAuth(failure.describe()));
+                }
                 Phase::Failed(failure) => return Err(Down::Failed(failure.describe())),
                 Phase::Closed => return Err(Down::Failed("it was shut down".to_owned())),
                 Phase::Starting(since) => since,
                 // `ask` leaves no server stopped.
                 Phase::Stopped => Instant::now(),
             };
+            if need == Need::Call {
+                self.urgent.notify_one();
+            }
             let settled = phases.wait_for(|phase| !matches!(phase, Phase::Starting(_)));
             if timeout_at(deadline, settled).await.is_err() {
                 return Err(Down::Starting(since.elapsed()));
@@ -133,9 +160,7 @@ impl Keeper {
             let next = match phase {
                 Phase::Ready(connection) if connection.is_over() => self.after_death(connection),
                 Phase::Stopped => Phase::Starting(Instant::now()),
-                Phase::Failed(failure) if !failure.retrying && failure.next <= Instant::now() => {
-                    Phase::Starting(Instant::now())
-                }
+                Phase::Failed(failure) if self.is_due(failure) => Phase::Starting(Instant::now()),
                 _ => return false,
             };
             start = matches!(next, Phase::Starting(_));
@@ -148,6 +173,22 @@ impl Keeper {
         self.phase()
     }
 
+    /// Whether a server that failed is worth another start: after its pause, or when there has been
+    /// a login since.
+    fn is_due(&self, failure: &Failure) -> bool {
+        let waited = failure.next <= Instant::now();
+        let logged_in = failure.wants_auth && self.tokens() != failure.tokens;
+        !failure.retrying && (waited || logged_in)
+    }
+
+    /// When the stored tokens for the server last changed.
+    fn tokens(&self) -> Option<SystemTime> {
+        let Endpoint::Http(address) = &self.shared.spec.endpoint else {
+            return None;
+        };
+        address.tokens.as_ref()?.stamp(&address.url)
+    }
+
     /// One death leads to a new start at once; a server that keeps dying has to wait.
     fn after_death(&self, connection: &Connection) -> Phase {
         if connection.was_useful(HEALTHY) {
@@ -158,10 +199,13 @@ impl Keeper {
             return Phase::Starting(Instant::now());
         }
         let reason = connection.remote().notes.obituary();
+        self.shared.note_incident(&reason, None);
         Phase::Failed(Failure {
             reason,
-            next: Instant::now() + pause(failures),
+            next: Instant::now() + backoff(failures),
             retrying: false,
+            wants_auth: false,
+            tokens: None,
         })
     }
 
@@ -176,6 +220,7 @@ impl Keeper {
     }
 
     async fn keep_starting(self: Arc<Self>) {
+        self.wait_for_turn().await;
         for retry in 0..=MAX_RETRIES {
             let error = match self.start_once().await {
                 Ok(connection) => {
@@ -187,20 +232,42 @@ impl Keeper {
             };
             let reason = error.to_string();
             tracing::warn!(server = self.shared.spec.name, reason, "cannot be started");
+            let trouble = error.trouble();
+            self.shared.note_incident(&reason, trouble);
             let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
-            let pause = pause(failures);
+            let asked = trouble.and_then(|trouble| trouble.pause());
+            let pause = backoff(failures).max(asked.unwrap_or_default());
             let retrying = error.is_passing() && retry < MAX_RETRIES;
             let next = Instant::now() + pause;
             self.settle(Phase::Failed(Failure {
                 reason,
                 next,
                 retrying,
+                wants_auth: trouble.is_some_and(|trouble| trouble.wants_auth()),
+                tokens: self.tokens(),
             }));
             if !retrying {
                 return;
             }
             sleep(pause).await;
             self.settle(Phase::Starting(Instant::now()));
+        }
+    }
+
+    /// A start that only serves a list waits until others have begun theirs.
+    async fn wait_for_turn(&self) {
+        let Some(limit) = &self.shared.spec.start_limit else {
+            return;
+        };
+        let turn = tokio::select! {
+            turn = limit.turn() => turn,
+            () = self.urgent.notified() => None,
+        };
+        if turn.is_some() {
+            tokio::spawn(async move {
+                sleep(TURN).await;
+                drop(turn);
+            });
         }
     }
 
@@ -267,11 +334,4 @@ impl Failure {
         }
         format!("{}; next attempt in {} s", self.reason, wait.as_secs() + 1)
     }
-}
-
-fn pause(failures: u32) -> Duration {
-    let doublings = failures.saturating_sub(1).min(10);
-    FIRST_PAUSE
-        .saturating_mul(1 << doublings)
-        .min(LONGEST_PAUSE)
 }

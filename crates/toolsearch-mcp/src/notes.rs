@@ -37,6 +37,10 @@ impl Notes {
         }
     }
 
+    pub(crate) const fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
     pub(crate) fn snapshot(&self) -> Kept {
         self.kept().clone()
     }
@@ -75,6 +79,11 @@ impl Notes {
         let mut kept = self.kept();
         kept.pid = None;
         kept.exit = Some(status.map_or_else(|| "did not end when asked to".to_owned(), describe));
+    }
+
+    /// A connection without a process is over.
+    pub(crate) fn ended(&self, reason: &str) {
+        self.kept().exit = Some(self.redactor.line(reason, MAX_LINE_CHARS));
     }
 
     /// `exited (3); stderr: …`, or what is known instead.

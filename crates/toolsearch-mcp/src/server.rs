@@ -4,23 +4,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rmcp::model::{ErrorCode, ErrorData, ServerPeerInfo};
+use rmcp::model::{ErrorCode, ErrorData};
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 use toolsearch_catalog::{Outcome, Source};
 use toolsearch_invoke::{Invocation, InvokeError, Invoker, Listing, Outage, OutageKind, Provider};
 
-use crate::connection::CallError;
-use crate::life::{Down, Keeper, Phase};
+use crate::cache::unix_ms;
+use crate::connection::{Call, CallError, Connection};
+use crate::life::{Down, Keeper, Need, Phase};
 use crate::notes::Kept;
-use crate::shared::Shared;
+use crate::peer::{ClientPeer, ServerEvent};
+use crate::shared::{Known, Shared};
 use crate::spec::ServerSpec;
 use crate::status::{ServerState, ServerStatus};
 use crate::text::{MAX_REASON_CHARS, clip};
 
-/// Longest description of a server, in characters.
-const MAX_DESCRIPTION_CHARS: usize = 16_000;
 /// Longest part of an error's `data` in a message, in characters.
 const MAX_DATA_CHARS: usize = 300;
 /// Room for the pause in which changes of a list are gathered.
@@ -32,7 +32,7 @@ const LIST_SLACK: Duration = Duration::from_secs(1);
 /// it ends the server without waiting; [`McpServer::shutdown`] waits.
 #[derive(Debug)]
 pub struct McpServer {
-    keeper: Arc<Keeper>,
+    pub(crate) keeper: Arc<Keeper>,
 }
 
 impl McpServer {
@@ -50,31 +50,74 @@ impl McpServer {
         &self.keeper.shared.spec
     }
 
+    /// Names who answers questions of this server. Must be said before the first list or call, as
+    /// the server is told what it may ask; a second time changes nothing and gives false.
+    pub fn set_client(&self, peer: Arc<dyn ClientPeer>) -> bool {
+        self.keeper.shared.set_peer(peer)
+    }
+
+    /// What the server tells from now on. A listener that is slow misses the oldest.
+    #[must_use]
+    pub fn events(&self) -> broadcast::Receiver<ServerEvent> {
+        self.keeper.shared.events()
+    }
+
+    /// The last list without asking anybody: of this process, or of an earlier one with its tools
+    /// marked stale. `None` when no list was ever kept. Starts nothing.
+    #[must_use]
+    pub fn list_cached(&self) -> Option<Listing> {
+        let known = self.keeper.shared.known();
+        let list = known.list.as_ref()?;
+        let tools = match known.cached {
+            true => list.stale_tools(),
+            false => list.tools.clone(),
+        };
+        let mut listing = Listing::new(Source::Mcp, &self.spec().name, tools);
+        listing.rejected.clone_from(&list.rejected);
+        listing.description = known.description;
+        Some(listing)
+    }
+
     /// The tools as far as they can be known within `wait`. A server that is still starting then is
     /// an outage of kind [`OutageKind::Starting`]; its start goes on, and [`McpServer::changed`]
     /// tells when its tools are there. Tools that were listed earlier are given, marked stale, beside
     /// any outage.
     pub async fn list_within(&self, wait: Duration) -> Listing {
         let deadline = Instant::now() + wait;
-        let connection = match self.keeper.connection(deadline).await {
+        let connection = match self.keeper.connection(Need::List, deadline).await {
             Ok(connection) => connection,
             Err(Down::Starting(since)) => {
                 let reason = format!("still starting, {} s so far", since.as_secs());
                 return self.outage(OutageKind::Starting, &reason);
             }
             Err(Down::Failed(reason)) => return self.outage(OutageKind::Failed, &reason),
+            Err(Down::WantsAuth(reason)) => {
+                return self.outage(OutageKind::NeedsConfiguration, &reason);
+            }
         };
         match connection.tools(deadline).await {
             Some(Ok(list)) => {
+                let known = self.keeper.shared.list();
                 let mut listing = Listing::new(Source::Mcp, &self.spec().name, list.tools.clone());
                 listing.rejected.clone_from(&list.rejected);
-                listing.description = connection
-                    .info()
-                    .map(|info| describe(&info))
-                    .unwrap_or_default();
+                listing.description = known.description;
+                // The tools are right, but calls fail at once for a while.
+                listing.outage = self
+                    .keeper
+                    .shared
+                    .breaker
+                    .refusal()
+                    .map(|reason| Outage::new(&self.spec().name, OutageKind::Failed, reason));
                 listing
             }
-            Some(Err(reason)) => self.outage(OutageKind::Failed, &reason),
+            Some(Err(reason)) => {
+                let wants_auth = self.keeper.shared.incident();
+                let kind = match wants_auth.is_some_and(|last| last.wants_auth && !last.over) {
+                    true => OutageKind::NeedsConfiguration,
+                    false => OutageKind::Failed,
+                };
+                self.outage(kind, &reason)
+            }
             None => {
                 let reason = "connected, but the list of tools is not there yet";
                 self.outage(OutageKind::Starting, reason)
@@ -96,7 +139,9 @@ impl McpServer {
         let kept = shared
             .remote()
             .map_or_else(Kept::default, |remote| remote.notes.snapshot());
-        let list = shared.list();
+        let known = shared.list();
+        let list = known.list.as_ref();
+        let incident = shared.incident();
         let mut status = ServerStatus {
             name: shared.spec.name.clone(),
             state: ServerState::Stopped,
@@ -104,20 +149,26 @@ impl McpServer {
             software: None,
             pid: kept.pid,
             starts: shared.starts(),
-            tools: list.as_ref().map_or(0, |list| list.tools.len()),
-            rejected: list.as_ref().map_or(0, |list| list.rejected.len()),
+            tools: list.map_or(0, |list| list.tools.len()),
+            rejected: list.map_or(0, |list| list.rejected.len()),
             junk_lines: kept.junk_lines,
             junk: kept.junk,
             stderr: kept.stderr.into(),
             exit: kept.exit,
-            last_error: None,
+            last_error: incident.as_ref().map(|last| last.reason.clone()),
+            last_error_at_ms: incident.as_ref().map(|last| unix_ms(last.at)),
+            listed_at_ms: known.at.map(unix_ms),
+            stale: known.cached,
             warnings: list.map(|list| list.warnings.clone()).unwrap_or_default(),
         };
         match self.keeper.phase() {
             Phase::Stopped | Phase::Closed => {}
             Phase::Starting(_) => status.state = ServerState::Starting,
             Phase::Failed(failure) => {
-                status.state = ServerState::Failed;
+                status.state = match failure.wants_auth {
+                    true => ServerState::NeedsAuth,
+                    false => ServerState::Failed,
+                };
                 status.last_error = Some(failure.reason);
             }
             Phase::Ready(connection) => {
@@ -128,7 +179,12 @@ impl McpServer {
                         shared.redactor.line(&text, 120)
                     });
                 }
-                status.state = ServerState::Ready;
+                let wants_auth = incident.is_some_and(|last| last.wants_auth && !last.over);
+                status.state = match shared.breaker.refusal() {
+                    _ if wants_auth => ServerState::NeedsAuth,
+                    Some(_) => ServerState::Failed,
+                    None => ServerState::Ready,
+                };
                 if connection.is_over() {
                     status.state = ServerState::Failed;
                     status.last_error = Some(connection.remote().notes.obituary());
@@ -148,13 +204,17 @@ impl McpServer {
         let name = &self.spec().name;
         let outage = Outage::new(name, kind, clip(reason, MAX_REASON_CHARS));
         let mut listing = Listing::outage(Source::Mcp, outage);
-        if let Some(list) = self.keeper.shared.list() {
+        let Known {
+            list, description, ..
+        } = self.keeper.shared.known();
+        if let Some(list) = list {
             listing.tools = list.stale_tools();
+            listing.description = description;
         }
         listing
     }
 
-    fn unavailable(&self, reason: &str) -> InvokeError {
+    pub(crate) fn unavailable(&self, reason: &str) -> InvokeError {
         let reason = clip(reason, MAX_REASON_CHARS);
         InvokeError::Unavailable {
             owner: self.spec().name.clone(),
@@ -168,6 +228,72 @@ impl McpServer {
             owner: self.spec().name.clone(),
             reason,
         }
+    }
+
+    /// The connection for something that cannot wait for a turn.
+    pub(crate) async fn connected(
+        &self,
+        deadline: Instant,
+    ) -> Result<Arc<Connection>, InvokeError> {
+        if let Err(reason) = self.keeper.shared.breaker.admit() {
+            return Err(self.unavailable(&reason));
+        }
+        match self.keeper.connection(Need::Call, deadline).await {
+            Ok(connection) => Ok(connection),
+            Err(Down::Starting(since)) => {
+                let reason = format!("it is still starting, {} s so far", since.as_secs());
+                Err(self.unavailable(&reason))
+            }
+            Err(Down::Failed(reason) | Down::WantsAuth(reason)) => Err(self.unavailable(&reason)),
+        }
+    }
+
+    /// Takes note of how a request went that began at `begin`, and says what that means.
+    pub(crate) fn judged<T>(
+        &self,
+        result: Result<T, CallError>,
+        begin: Instant,
+        limit: Duration,
+    ) -> Result<T, InvokeError> {
+        let shared = &self.keeper.shared;
+        let error = match result {
+            Ok(value) => {
+                shared.note_answer();
+                return Ok(value);
+            }
+            Err(error) => error,
+        };
+        Err(match error {
+            CallError::Answered(error) => {
+                shared.note_answer();
+                self.answered(&error)
+            }
+            CallError::Unsupported(what) => {
+                shared.note_answer();
+                self.refused(&format!("the tool {what}, which is not supported here"))
+            }
+            CallError::Ended(reason) => {
+                let reason = format!("server {} {reason}", self.spec().name);
+                shared.note_incident(&reason, None);
+                self.unavailable(&reason)
+            }
+            CallError::Lost(trouble) => {
+                let reason = trouble.to_string();
+                shared.note_incident(&reason, Some(&trouble));
+                if trouble.is_passing() || trouble.wants_auth() {
+                    shared.breaker.fail(&reason, trouble.pause());
+                }
+                self.unavailable(&reason)
+            }
+            CallError::TimedOut => {
+                if !shared.was_heard_since(begin) {
+                    let reason = "it has not answered for a while";
+                    shared.note_incident(reason, None);
+                    shared.breaker.fail(reason, None);
+                }
+                InvokeError::Timeout(limit)
+            }
+        })
     }
 
     /// What an error answer to a call means.
@@ -218,30 +344,18 @@ impl Invoker for McpServer {
         let limit = spec
             .call_timeout
             .map_or(call.timeout, |limit| limit.min(call.timeout));
-        let deadline = Instant::now() + limit;
-        let connection = match self.keeper.connection(deadline).await {
-            Ok(connection) => connection,
-            Err(Down::Starting(since)) => {
-                let reason = format!("it is still starting, {} s so far", since.as_secs());
-                return Err(self.unavailable(&reason));
-            }
-            Err(Down::Failed(reason)) => return Err(self.unavailable(&reason)),
+        let begin = Instant::now();
+        let deadline = begin + limit;
+        let connection = self.connected(deadline).await?;
+        let call = Call {
+            name: call.tool.name.clone(),
+            args: call.args,
+            caller: call.caller,
+            progress: call.progress,
         };
-        match connection
-            .call(&call.tool.name, call.args, call.progress, deadline)
-            .await
-        {
-            Ok(result) => Ok(Outcome::from_result_json(result)),
-            Err(CallError::Answered(error)) => Err(self.answered(&error)),
-            Err(CallError::Ended(reason)) => {
-                let reason = format!("server {} {reason}", spec.name);
-                Err(self.unavailable(&reason))
-            }
-            Err(CallError::TimedOut) => Err(InvokeError::Timeout(limit)),
-            Err(CallError::Unsupported(what)) => {
-                Err(self.refused(&format!("the tool {what}, which is not supported here")))
-            }
-        }
+        let result = connection.call(call, deadline).await;
+        self.judged(result, begin, limit)
+            .map(Outcome::from_result_json)
     }
 }
 
@@ -249,22 +363,6 @@ impl Drop for McpServer {
     fn drop(&mut self) {
         self.keeper.abandon();
     }
-}
-
-/// What a server says about itself: instructions first, then what it calls itself.
-fn describe(info: &ServerPeerInfo) -> String {
-    let instructions = info
-        .instructions
-        .clone()
-        .filter(|text| !text.trim().is_empty());
-    let text = instructions.or_else(|| {
-        let software = info.server_info.as_ref()?;
-        software
-            .description
-            .clone()
-            .or_else(|| software.title.clone())
-    });
-    clip(text.unwrap_or_default().trim(), MAX_DESCRIPTION_CHARS)
 }
 
 /// Servers that answer an unknown tool with an error say so in words; the codes mean other things

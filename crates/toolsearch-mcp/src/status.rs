@@ -13,8 +13,10 @@ pub enum ServerState {
     Starting,
     /// Connected.
     Ready,
-    /// Could not be started, or died.
+    /// Could not be started or reached, died, or is left alone after failures.
     Failed,
+    /// Lets nobody in without a login.
+    NeedsAuth,
 }
 
 /// A snapshot of one server. Every text in it is bounded, printable and free of the configured
@@ -33,7 +35,7 @@ pub struct ServerStatus {
     pub software: Option<String>,
     /// The process, while there is one.
     pub pid: Option<u32>,
-    /// How often a process was started.
+    /// How often a process was started, or a connection made.
     pub starts: u32,
     /// Tools in the last list.
     pub tools: usize,
@@ -47,8 +49,14 @@ pub struct ServerStatus {
     pub stderr: Vec<String>,
     /// How the last process ended.
     pub exit: Option<String>,
-    /// The last thing that went wrong.
+    /// The last thing that went wrong; it may be over.
     pub last_error: Option<String>,
+    /// When that was, in milliseconds since 1970.
+    pub last_error_at_ms: Option<u64>,
+    /// When the last list was given, in milliseconds since 1970.
+    pub listed_at_ms: Option<u64>,
+    /// Whether that list was given to an earlier process.
+    pub stale: bool,
     /// Oddities of the last list: a cursor that came twice, a tool that came twice.
     pub warnings: Vec<String>,
 }

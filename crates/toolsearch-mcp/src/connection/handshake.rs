@@ -8,7 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::ClientHandler;
-use rmcp::model::{ClientCapabilities, ClientConfig, ErrorData, Implementation, ProtocolVersion};
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ElicitationCapability, ErrorData, FormElicitationCapability,
+    Implementation, ProtocolVersion, SamplingCapability,
+};
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, RoleClient, RunningService,
     serve_client_with_lifecycle,
@@ -19,12 +22,15 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Connection, LAST_WORDS};
 use crate::carrier::{Carrier, Life};
+use crate::http;
 use crate::notes::Notes;
+use crate::peer::AskKind;
 use crate::shared::Shared;
 use crate::spec::Endpoint;
 use crate::stdio;
 use crate::text::{MAX_REASON_CHARS, Redactor};
-use crate::wire::Wire;
+use crate::trouble::Trouble;
+use crate::wire::{Wire, lost};
 
 /// One way to greet a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +47,14 @@ pub(crate) enum StartError {
     /// There is no process: nothing will change by trying again soon.
     #[error("`{command}` cannot be started: {error}")]
     Spawn { command: String, error: String },
+    /// The address or a header is none.
+    #[error("{0}")]
+    Address(String),
     #[error("{0}")]
     Died(String),
+    /// The greeting got lost on the way.
+    #[error("{0}")]
+    Lost(Trouble),
     #[error("no answer to {request} within {} ms{evidence}", waited.as_millis())]
     Silent {
         request: &'static str,
@@ -68,7 +80,18 @@ pub(crate) enum StartError {
 impl StartError {
     /// Whether the same could go better a little later.
     pub(crate) const fn is_passing(&self) -> bool {
-        matches!(self, Self::Died(_) | Self::Silent { .. })
+        match self {
+            Self::Died(_) | Self::Silent { .. } => true,
+            Self::Lost(trouble) => trouble.is_passing(),
+            _ => false,
+        }
+    }
+
+    pub(crate) const fn trouble(&self) -> Option<&Trouble> {
+        match self {
+            Self::Lost(trouble) => Some(trouble),
+            _ => None,
+        }
     }
 }
 
@@ -120,8 +143,8 @@ impl Attempt {
     }
 }
 
-/// What rmcp asks this client. Everything that a server may ask has rmcp's answer: pings are
-/// answered, there are no roots, elicitation is declined, sampling is not there.
+/// What rmcp asks this client. Whatever a server asks that no client takes has rmcp's answer: pings
+/// are answered, there are no roots, elicitation is declined, sampling is not there.
 #[derive(Debug)]
 pub(crate) struct Client(ClientConfig);
 
@@ -141,8 +164,8 @@ pub(crate) async fn open(
     let carrier = dial(shared)?;
     let remote = carrier.remote.clone();
     let list_changes = watch::Sender::new(0);
-    let wire = Wire::new(carrier, list_changes.clone());
-    let greeting = serve_client_with_lifecycle(client(attempt), wire, attempt.lifecycle());
+    let wire = Wire::new(carrier, list_changes.clone(), shared);
+    let greeting = serve_client_with_lifecycle(client(attempt, shared), wire, attempt.lifecycle());
     let error = match timeout_at(deadline, greeting).await {
         Ok(Ok(running)) => match check_version(&running, attempt) {
             Ok(()) => return Ok(Connection::start(running, remote, list_changes, shared)),
@@ -168,26 +191,47 @@ pub(crate) async fn open(
 
 fn dial(shared: &Arc<Shared>) -> Result<Carrier, StartError> {
     let notes = Arc::new(Notes::new(shared.redactor.clone()));
-    let Endpoint::Stdio(command) = &shared.spec.endpoint;
-    let carrier = stdio::start(command, notes).map_err(|error| StartError::Spawn {
-        command: shared.redactor.line(&command.command, MAX_REASON_CHARS),
-        error: match error.kind() {
-            io::ErrorKind::NotFound => "there is no such program or folder".to_owned(),
-            _ => error.to_string(),
-        },
-    })?;
+    let carrier = match &shared.spec.endpoint {
+        Endpoint::Stdio(command) => stdio::start(command, notes).map_err(|error| {
+            let error = match error.kind() {
+                io::ErrorKind::NotFound => "there is no such program or folder".to_owned(),
+                _ => error.to_string(),
+            };
+            let command = shared.redactor.line(&command.command, MAX_REASON_CHARS);
+            StartError::Spawn { command, error }
+        }),
+        Endpoint::Http(address) => http::start(address, notes)
+            .map_err(|error| StartError::Address(shared.redactor.line(&error, MAX_REASON_CHARS))),
+    }?;
     shared.started(carrier.remote.clone());
     Ok(carrier)
 }
 
-fn client(attempt: &Attempt) -> Client {
+fn client(attempt: &Attempt, shared: &Shared) -> Client {
     let software = Implementation::new("toolsearch", env!("CARGO_PKG_VERSION"));
     let offered = match attempt {
         Attempt::Initialize(version) => version.clone(),
         Attempt::Discover => ProtocolVersion::NO_INITIALIZE,
     };
-    let config = ClientConfig::new(ClientCapabilities::default(), software);
+    let config = ClientConfig::new(capabilities(shared), software);
     Client(config.with_protocol_version(offered))
+}
+
+/// What a client that calls come from may be asked.
+fn capabilities(shared: &Shared) -> ClientCapabilities {
+    let offers = shared.peer().map(|peer| peer.offers()).unwrap_or_default();
+    let mut capabilities = ClientCapabilities::default();
+    if offers.contains(&AskKind::Elicitation) {
+        let form = FormElicitationCapability::default();
+        capabilities.elicitation = Some(ElicitationCapability::new().with_form(form));
+    }
+    if offers.contains(&AskKind::Sampling) {
+        capabilities.sampling = Some(SamplingCapability::default());
+    }
+    if offers.contains(&AskKind::Roots) {
+        capabilities.roots = Some(rmcp::model::RootsCapabilities::default());
+    }
+    capabilities
 }
 
 /// rmcp takes any version that a server answers with.
@@ -210,6 +254,11 @@ fn check_version(
 
 fn explain(error: ClientInitializeError, attempt: &Attempt, redactor: &Redactor) -> StartError {
     let request = attempt.request();
+    if let ClientInitializeError::JsonRpcError(error) = &error
+        && let Some(trouble) = lost(error)
+    {
+        return StartError::Lost(trouble);
+    }
     match error {
         ClientInitializeError::JsonRpcError(error) => StartError::Refused {
             request,

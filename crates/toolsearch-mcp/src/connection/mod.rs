@@ -9,28 +9,44 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam,
-    ClientRequest, ErrorData, RequestId, ServerPeerInfo, ServerResult,
+    CancelledNotification, CancelledNotificationParam, ClientRequest, CustomRequest, ErrorData,
+    RequestId, ServerPeerInfo, ServerResult,
 };
 use rmcp::service::{
     Peer, PeerRequestOptions, RequestHandle, RoleClient, RunningService, ServiceError,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
-use toolsearch_invoke::ProgressSink;
+use toolsearch_invoke::{Caller, ProgressSink};
 
 pub(crate) use self::handshake::{Attempt, StartError, open};
 use self::pages::{ListState, follow_changes, keep_listing};
 use crate::carrier::{Life, Remote};
 use crate::listing::ToolList;
+use crate::peer::{Ask, AskKind};
 use crate::shared::Shared;
-use crate::wire::Listener;
+use crate::trouble::Trouble;
+use crate::wire::{Rider, lost};
 
 /// How long an answer that was read before the server ended may take to reach its caller, and how
 /// long it may take to learn how the server ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// Rounds of questions in one call.
+const MAX_ROUNDS: usize = 8;
+/// Questions in one round.
+const MAX_QUESTIONS: usize = 16;
+
+/// One call of a tool.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) name: String,
+    pub(crate) args: Map<String, Value>,
+    pub(crate) caller: Caller,
+    pub(crate) progress: Option<Arc<dyn ProgressSink>>,
+}
 
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -38,6 +54,7 @@ pub(crate) struct Connection {
     remote: Remote,
     list_changes: watch::Sender<u64>,
     listed: watch::Receiver<ListState>,
+    shared: Arc<Shared>,
     opened: Instant,
     /// A call was answered.
     proven: AtomicBool,
@@ -52,6 +69,8 @@ pub(crate) enum CallError {
     Answered(ErrorData),
     /// The connection ended, and how.
     Ended(String),
+    /// The request got lost on the way; the connection goes on.
+    Lost(Trouble),
     /// The deadline passed.
     TimedOut,
     /// The answer is of a kind that this client cannot deal with.
@@ -83,6 +102,7 @@ impl Connection {
             remote,
             list_changes,
             listed,
+            shared: Arc::clone(shared),
             opened,
             proven,
             _tasks: tasks,
@@ -107,6 +127,11 @@ impl Connection {
         self.proven.load(Ordering::Relaxed) || self.opened.elapsed() >= lifetime
     }
 
+    /// The server did what it was asked to.
+    pub(crate) fn prove(&self) {
+        self.proven.store(true, Ordering::Relaxed);
+    }
+
     /// How the connection ended.
     pub(crate) async fn obituary(&self) -> String {
         self.remote.reaches(Life::Gone, LAST_WORDS).await;
@@ -128,32 +153,90 @@ impl Connection {
 
     /// Calls a tool. Dropping the future, and the deadline, tell the server that the call is
     /// cancelled.
-    pub(crate) async fn call(
-        &self,
-        name: &str,
-        args: Map<String, Value>,
-        progress: Option<Arc<dyn ProgressSink>>,
-        deadline: Instant,
-    ) -> Result<Value, CallError> {
-        let params = CallToolRequestParams::new(name.to_owned()).with_arguments(args);
-        let mut request = CallToolRequest::new(params);
-        if let Some(sink) = progress {
-            request.extensions.insert(Listener(sink));
-        }
-        let request = ClientRequest::CallToolRequest(request);
-        let result = self.request(request, deadline).await?;
-        self.proven.store(true, Ordering::Relaxed);
-        match result.get("resultType").and_then(Value::as_str) {
-            Some("input_required") => {
-                Err(CallError::Unsupported("wants further input from a user"))
-            }
-            Some("task") => Err(CallError::Unsupported("answers later, as a task")),
-            _ => Ok(result),
-        }
+    pub(crate) async fn call(&self, call: Call, deadline: Instant) -> Result<Value, CallError> {
+        let rider = Rider {
+            progress: call.progress,
+            caller: Some(call.caller.clone()),
+        };
+        let params = json!({ "name": call.name, "arguments": call.args });
+        self.finished("tools/call", params, rider, &call.caller, deadline)
+            .await
     }
 
-    async fn request(&self, request: ClientRequest, deadline: Instant) -> Result<Value, CallError> {
-        let sent = send(self.running.peer(), request);
+    /// Asks until there is a result: a server of the newer protocol may want to know something
+    /// first.
+    async fn finished(
+        &self,
+        method: &str,
+        mut params: Value,
+        rider: Rider,
+        caller: &Caller,
+        deadline: Instant,
+    ) -> Result<Value, CallError> {
+        for _ in 0..=MAX_ROUNDS {
+            let result = self
+                .request(method, params.clone(), rider.clone(), deadline)
+                .await?;
+            self.proven.store(true, Ordering::Relaxed);
+            match result.get("resultType").and_then(Value::as_str) {
+                Some("input_required") => {
+                    let asked = timeout_at(deadline, self.answers(&result, caller)).await;
+                    let answers = asked.map_err(|_| CallError::TimedOut)??;
+                    params["inputResponses"] = answers;
+                    if let Some(state) = result.get("requestState") {
+                        params["requestState"] = state.clone();
+                    }
+                }
+                Some("task") => return Err(CallError::Unsupported("answers later, as a task")),
+                _ => return Ok(result),
+            }
+        }
+        Err(CallError::Unsupported("wants further input without end"))
+    }
+
+    /// What the client says to the questions of an unfinished call.
+    async fn answers(&self, result: &Value, caller: &Caller) -> Result<Value, CallError> {
+        let mut answers = Map::new();
+        let questions = result.get("inputRequests").and_then(Value::as_object);
+        for (key, question) in questions.into_iter().flatten().take(MAX_QUESTIONS) {
+            let method = question.get("method").and_then(Value::as_str);
+            let Some(kind) = method.and_then(AskKind::of) else {
+                return Err(CallError::Unsupported(
+                    "wants further input of an unknown kind",
+                ));
+            };
+            let peer = self.shared.peer();
+            let answer = match peer.filter(|peer| peer.offers().contains(&kind)) {
+                Some(peer) => {
+                    let ask = Ask {
+                        server: self.shared.spec.name.clone(),
+                        caller: caller.clone(),
+                        kind,
+                        params: question.get("params").cloned().unwrap_or_default(),
+                    };
+                    peer.ask(ask).await
+                }
+                None => None,
+            };
+            let Some(answer) = answer.or_else(|| kind.declined()) else {
+                return Err(CallError::Unsupported("wants further input from a client"));
+            };
+            answers.insert(key.clone(), answer);
+        }
+        Ok(Value::Object(answers))
+    }
+
+    /// One request with its raw result.
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        params: Value,
+        rider: Rider,
+        deadline: Instant,
+    ) -> Result<Value, CallError> {
+        let mut request = CustomRequest::new(method, Some(params));
+        request.extensions.insert(rider);
+        let sent = send(self.running.peer(), ClientRequest::CustomRequest(request));
         let mut handle = match timeout_at(deadline, sent).await {
             Ok(Ok(handle)) => handle,
             Ok(Err(_)) => return Err(CallError::Ended(self.obituary().await)),
@@ -169,7 +252,10 @@ impl Connection {
         unanswered.disarm();
         match answer {
             Some(Ok(result)) => Ok(raw(result)),
-            Some(Err(ServiceError::McpError(error))) => Err(CallError::Answered(error)),
+            Some(Err(ServiceError::McpError(error))) => Err(match lost(&error) {
+                Some(trouble) => CallError::Lost(trouble),
+                None => CallError::Answered(error),
+            }),
             Some(Err(_)) | None => Err(CallError::Ended(self.obituary().await)),
         }
     }

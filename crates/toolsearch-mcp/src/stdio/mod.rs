@@ -12,7 +12,6 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::{mpsc, watch};
@@ -21,7 +20,7 @@ use tokio::time::timeout;
 
 use self::group::Group;
 use self::lines::{Line, next_line};
-use crate::carrier::{Carrier, INCOMING_MESSAGES, Life, OUTGOING_MESSAGES, Remote};
+use crate::carrier::{Carrier, INCOMING_MESSAGES, Incoming, Life, OUTGOING_MESSAGES, Remote};
 use crate::notes::Notes;
 use crate::spec::StdioCommand;
 use crate::wire;
@@ -190,7 +189,7 @@ async fn asked_to_stop(stopping: &mut watch::Receiver<bool>) {
 
 async fn read_messages(
     stdout: impl AsyncRead + Unpin,
-    messages: mpsc::Sender<Value>,
+    messages: mpsc::Sender<Incoming>,
     notes: Arc<Notes>,
 ) {
     let mut stdout = BufReader::with_capacity(READ_BUFFER_BYTES, stdout);
@@ -205,7 +204,7 @@ async fn read_messages(
             continue;
         };
         for message in parsed {
-            if messages.send(message).await.is_err() {
+            if messages.send(message.into()).await.is_err() {
                 return;
             }
         }

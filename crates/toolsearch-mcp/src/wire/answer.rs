@@ -6,6 +6,12 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
+use crate::trouble::Trouble;
+
+/// The code of an error that no server sent: the request got lost on the way. A server that uses it
+/// is read as if it had used another.
+const LOST: ErrorCode = ErrorCode(i32::MIN);
+
 /// Key of the server's name and version in the `_meta` of a discover answer.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
@@ -56,7 +62,8 @@ pub(super) fn error(error: Value) -> ErrorData {
     let code = error
         .get("code")
         .and_then(Value::as_i64)
-        .and_then(|code| i32::try_from(code).ok());
+        .and_then(|code| i32::try_from(code).ok())
+        .filter(|code| *code != LOST.0);
     let code = ErrorCode(code.unwrap_or(ErrorCode::INTERNAL_ERROR.0));
     let message = match error.get("message").and_then(Value::as_str) {
         Some(message) => message.to_owned(),
@@ -69,15 +76,51 @@ pub(super) fn error(error: Value) -> ErrorData {
     )
 }
 
+/// What happened to a request that got lost, as an answer that rmcp hands on.
+pub(super) fn lost_on_the_way(trouble: &Trouble) -> ErrorData {
+    let data = serde_json::to_value(trouble).ok();
+    ErrorData::new(LOST, trouble.to_string(), data)
+}
+
+/// What happened, if this error is no answer of the server.
+pub(crate) fn lost(error: &ErrorData) -> Option<Trouble> {
+    if error.code != LOST {
+        return None;
+    }
+    let trouble = error
+        .data
+        .clone()
+        .and_then(|data| serde_json::from_value(data).ok());
+    Some(trouble.unwrap_or_else(|| Trouble::Rejected(error.message.to_string())))
+}
+
+/// The capabilities that matter here, each in a form that rmcp reads.
 fn capabilities(result: &Value) -> Value {
-    let Some(tools) = result.get("capabilities").and_then(|all| all.get("tools")) else {
-        return json!({});
-    };
-    let changes = tools
-        .get("listChanged")
-        .and_then(Value::as_bool)
-        .unwrap_or(false);
-    json!({ "tools": { "listChanged": changes } })
+    let mut read = Map::new();
+    let all = result.get("capabilities");
+    for (key, flags) in [
+        ("tools", &["listChanged"][..]),
+        ("prompts", &["listChanged"]),
+        ("resources", &["listChanged", "subscribe"]),
+        ("logging", &[]),
+        ("completions", &[]),
+    ] {
+        let Some(capability) = all
+            .and_then(|all| all.get(key))
+            .filter(|one| !one.is_null())
+        else {
+            continue;
+        };
+        let flag = |flag: &&str| {
+            let set = capability.get(flag).and_then(Value::as_bool);
+            ((*flag).to_owned(), Value::from(set.unwrap_or(false)))
+        };
+        read.insert(
+            key.to_owned(),
+            Value::Object(flags.iter().map(flag).collect()),
+        );
+    }
+    Value::Object(read)
 }
 
 fn software(info: Option<&Value>) -> Value {

@@ -5,6 +5,7 @@
 //! comes after the answer that it belongs to.
 
 mod answer;
+mod asks;
 mod parse;
 
 use std::collections::BTreeMap;
@@ -20,15 +21,27 @@ use rmcp::service::RoleClient;
 use rmcp::transport::Transport;
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, watch};
-use toolsearch_invoke::{Progress, ProgressSink};
+use toolsearch_invoke::{Caller, Progress, ProgressSink};
 
-use crate::carrier::{Carrier, Remote};
+use self::asks::Asks;
+use crate::carrier::{Carrier, Incoming, Remote};
+use crate::peer::{AskKind, ServerEvent};
+use crate::shared::Shared;
 
+pub(crate) use self::answer::lost;
 pub(crate) use self::parse::parse;
 
-/// Rides in the extensions of a `tools/call` request: who listens to its progress.
-#[derive(Debug, Clone)]
-pub(crate) struct Listener(pub(crate) Arc<dyn ProgressSink>);
+/// Longest address of a resource that is told about.
+const MAX_URI_BYTES: usize = 8 * 1024;
+/// Longest text of a log entry, in characters.
+const MAX_LOG_CHARS: usize = 2000;
+
+/// Rides in the extensions of a request: who listens to its progress and on whose behalf it runs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rider {
+    pub(crate) progress: Option<Arc<dyn ProgressSink>>,
+    pub(crate) caller: Option<Caller>,
+}
 
 /// Why a message could not be sent.
 #[derive(Debug, thiserror::Error)]
@@ -42,11 +55,13 @@ pub(crate) enum WireError {
 #[derive(Debug)]
 pub(crate) struct Wire {
     outgoing: Option<mpsc::Sender<Vec<u8>>>,
-    incoming: mpsc::Receiver<Value>,
+    incoming: mpsc::Receiver<Incoming>,
     remote: Remote,
     /// Counts the occasions on which the tool list may have become another.
     list_changes: watch::Sender<u64>,
     pending: BTreeMap<i64, Pending>,
+    asks: Asks,
+    shared: Arc<Shared>,
 }
 
 /// Requests whose answers need more than being handed on.
@@ -54,26 +69,31 @@ pub(crate) struct Wire {
 enum Pending {
     Initialize,
     Discover,
-    Call {
-        token: NumberOrString,
-        listener: Listener,
+    Ridden {
+        token: Option<NumberOrString>,
+        rider: Rider,
     },
 }
 
 impl Wire {
-    pub(crate) fn new(carrier: Carrier, list_changes: watch::Sender<u64>) -> Self {
+    pub(crate) fn new(
+        carrier: Carrier,
+        list_changes: watch::Sender<u64>,
+        shared: &Arc<Shared>,
+    ) -> Self {
         let Carrier {
             outgoing,
             incoming,
             remote,
         } = carrier;
-        let outgoing = Some(outgoing);
         Self {
-            outgoing,
+            asks: Asks::new(outgoing.clone(), Arc::clone(shared)),
+            outgoing: Some(outgoing),
             incoming,
             remote,
             list_changes,
             pending: BTreeMap::new(),
+            shared: Arc::clone(shared),
         }
     }
 
@@ -121,7 +141,18 @@ impl Wire {
     }
 
     /// What a message means for rmcp; `None` when it is dealt with here.
-    fn read(&mut self, message: Value) -> Option<ServerJsonRpcMessage> {
+    fn read(&mut self, incoming: Incoming) -> Option<ServerJsonRpcMessage> {
+        let (message, origin) = match incoming {
+            Incoming::Message { message, origin } => (message, origin),
+            Incoming::Lost { id, trouble } => {
+                self.pending.remove(&id);
+                let id = NumberOrString::Number(id);
+                return Some(JsonRpcMessage::error(
+                    answer::lost_on_the_way(&trouble),
+                    Some(id),
+                ));
+            }
+        };
         let Value::Object(mut message) = message else {
             return None;
         };
@@ -132,7 +163,7 @@ impl Wire {
             None | Some(Value::Null) => self.read_notification(message),
             Some(_) => {
                 let id = request_id(message.remove("id"))?;
-                self.read_request(id, message)
+                self.read_request(id, message, origin)
             }
         }
     }
@@ -150,40 +181,78 @@ impl Wire {
         let result = match pending {
             Some(Pending::Initialize) => answer::initialize(result),
             Some(Pending::Discover) => answer::discover(result),
-            Some(Pending::Call { .. }) | None => answer::raw(result),
+            Some(Pending::Ridden { .. }) | None => answer::raw(result),
         };
         Some(JsonRpcMessage::response(result, id?))
     }
 
-    fn read_notification(&self, message: Map<String, Value>) -> Option<ServerJsonRpcMessage> {
+    fn read_notification(&mut self, message: Map<String, Value>) -> Option<ServerJsonRpcMessage> {
         match message.get("method").and_then(Value::as_str)? {
-            "notifications/progress" => {
-                self.progress(message.get("params")?);
-                None
-            }
+            "notifications/progress" => self.progress(message.get("params")?),
             "notifications/tools/list_changed" => {
                 self.list_changes.send_modify(|count| *count += 1);
-                None
             }
+            "notifications/resources/list_changed" => {
+                self.shared.tell(ServerEvent::ResourcesChanged);
+            }
+            "notifications/prompts/list_changed" => self.shared.tell(ServerEvent::PromptsChanged),
+            "notifications/resources/updated" => {
+                let uri = message.get("params")?.get("uri")?.as_str()?;
+                if uri.len() <= MAX_URI_BYTES {
+                    let uri = uri.to_owned();
+                    self.shared.tell(ServerEvent::ResourceUpdated { uri });
+                }
+            }
+            "notifications/message" => self.log(message.get("params")?),
             "notifications/cancelled" => {
+                let asked = message.get("params").and_then(|all| all.get("requestId"));
+                if asked.is_some_and(|id| self.asks.take_back(id)) {
+                    return None;
+                }
                 let notification: ServerNotification =
                     serde_json::from_value(Value::Object(message)).ok()?;
-                Some(JsonRpcMessage::notification(notification))
+                return Some(JsonRpcMessage::notification(notification));
             }
-            _ => None,
+            _ => {}
         }
+        None
+    }
+
+    fn log(&self, params: &Value) {
+        let line = |text: &str, max| self.shared.redactor.line(text, max);
+        let text = |key: &str| params.get(key).and_then(Value::as_str);
+        let message = match params.get("data") {
+            Some(Value::String(text)) => line(text, MAX_LOG_CHARS),
+            Some(other) => line(&other.to_string(), MAX_LOG_CHARS),
+            None => return,
+        };
+        let level = line(text("level").unwrap_or("info"), 20);
+        let logger = text("logger").map(|logger| line(logger, 100));
+        tracing::debug!(
+            server = self.shared.spec.name,
+            level,
+            message,
+            "log entry of a server"
+        );
+        self.shared.tell(ServerEvent::Log {
+            level,
+            logger,
+            message,
+        });
     }
 
     fn progress(&self, params: &Value) {
         let Some(named) = request_id(params.get("progressToken").cloned()) else {
             return;
         };
-        let listener = self.pending.values().find_map(|pending| match pending {
-            Pending::Call { token, listener } if *token == named => Some(listener),
+        let sink = self.pending.values().find_map(|pending| match pending {
+            Pending::Ridden { token, rider } if token.as_ref() == Some(&named) => {
+                rider.progress.as_ref()
+            }
             _ => None,
         });
         let done = params.get("progress").and_then(Value::as_f64);
-        if let (Some(Listener(sink)), Some(done)) = (listener, done) {
+        if let (Some(sink), Some(done)) = (sink, done) {
             let total = params.get("total").and_then(Value::as_f64);
             let message = params.get("message").and_then(Value::as_str);
             sink.progress(Progress::new(done, total, message.map(str::to_owned)));
@@ -193,12 +262,22 @@ impl Wire {
     /// A request of the server. One that cannot be understood is refused here and now, as a server
     /// that asks waits for an answer.
     fn read_request(
-        &self,
+        &mut self,
         id: RequestId,
         mut message: Map<String, Value>,
+        origin: Option<i64>,
     ) -> Option<ServerJsonRpcMessage> {
         if message.get("params").is_some_and(Value::is_null) {
             message.remove("params");
+        }
+        let method = message.get("method").and_then(Value::as_str);
+        if let Some(kind) = method.and_then(AskKind::of)
+            && let Some(caller) = self.caller(origin)
+        {
+            let params = message.get("params").cloned().unwrap_or_default();
+            if self.asks.put(&id, kind, caller, params) {
+                return None;
+            }
         }
         match serde_json::from_value::<ServerRequest>(Value::Object(message)) {
             Ok(request) => Some(JsonRpcMessage::request(request, id)),
@@ -211,6 +290,20 @@ impl Wire {
                 None
             }
         }
+    }
+
+    /// Whose call a request of the server belongs to, where that is certain.
+    fn caller(&self, origin: Option<i64>) -> Option<Caller> {
+        let of = |pending: &Pending| match pending {
+            Pending::Ridden { rider, .. } => rider.caller.clone(),
+            _ => None,
+        };
+        if let Some(origin) = origin {
+            return self.pending.get(&origin).and_then(of);
+        }
+        let mut callers = self.pending.values().filter_map(of);
+        let first = callers.next()?;
+        callers.all(|other| other == first).then_some(first)
     }
 }
 
@@ -245,6 +338,7 @@ impl Transport<RoleClient> for Wire {
     /// Returns at once; the end of the server can be watched at its [`Remote`].
     async fn close(&mut self) -> Result<(), WireError> {
         self.outgoing = None;
+        self.asks.end();
         self.remote.stop();
         Ok(())
     }
@@ -260,14 +354,12 @@ fn pending(request: &ClientRequest) -> Option<Pending> {
     match request {
         ClientRequest::InitializeRequest(_) => Some(Pending::Initialize),
         ClientRequest::DiscoverRequest(_) => Some(Pending::Discover),
-        ClientRequest::CallToolRequest(call) => {
-            let listener = call.extensions.get::<Listener>()?.clone();
-            let token = call
-                .extensions
-                .get::<RequestMetaObject>()?
-                .get_progress_token()?
-                .0;
-            Some(Pending::Call { token, listener })
+        ClientRequest::CustomRequest(request) => {
+            let rider = request.extensions.get::<Rider>()?.clone();
+            let meta = request.extensions.get::<RequestMetaObject>();
+            let token = meta.and_then(RequestMetaObject::get_progress_token);
+            let token = token.map(|token| token.0);
+            Some(Pending::Ridden { token, rider })
         }
         _ => None,
     }

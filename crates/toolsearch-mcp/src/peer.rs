@@ -1,0 +1,100 @@
+//! What a server may ask of the client that a call belongs to, and what it tells without being asked.
+//! Not here: how such a client is reached; whoever serves it implements [`ClientPeer`].
+
+use std::fmt;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use toolsearch_invoke::Caller;
+
+/// A kind of question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum AskKind {
+    /// `elicitation/create`: something that only a person knows or may decide.
+    Elicitation,
+    /// `sampling/createMessage`: a completion by the client's model.
+    Sampling,
+    /// `roots/list`: the folders that the client works in.
+    Roots,
+}
+
+impl AskKind {
+    /// The method of the protocol.
+    #[must_use]
+    pub const fn method(self) -> &'static str {
+        match self {
+            Self::Elicitation => "elicitation/create",
+            Self::Sampling => "sampling/createMessage",
+            Self::Roots => "roots/list",
+        }
+    }
+
+    pub(crate) fn of(method: &str) -> Option<Self> {
+        let all = [Self::Elicitation, Self::Sampling, Self::Roots];
+        all.into_iter().find(|kind| kind.method() == method)
+    }
+
+    /// The answer to a question of the newer protocol that nobody takes. Only an elicitation can be
+    /// declined, and roots can be none.
+    pub(crate) fn declined(self) -> Option<Value> {
+        match self {
+            Self::Elicitation => Some(json!({ "action": "decline" })),
+            Self::Roots => Some(json!({ "roots": [] })),
+            Self::Sampling => None,
+        }
+    }
+}
+
+/// A question of a server.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Ask {
+    /// Which server asks.
+    pub server: String,
+    /// On whose behalf the call runs that the question belongs to.
+    pub caller: Caller,
+    /// The kind.
+    pub kind: AskKind,
+    /// The parameters as the server sent them: hostile until shown as data.
+    pub params: Value,
+}
+
+/// Reaches the clients that calls come from.
+///
+/// A question is put only when it is certain which caller it belongs to: it came along with the
+/// answer to a call, or all calls in flight have the same caller. All other questions are declined.
+#[async_trait]
+pub trait ClientPeer: fmt::Debug + Send + Sync {
+    /// What is offered to servers when they are greeted. A question of another kind is never put.
+    fn offers(&self) -> Vec<AskKind>;
+
+    /// The result that the client gave, as the protocol has it, such as
+    /// `{"action": "accept", "content": {…}}`. `None` declines. Dropped when the server takes its
+    /// question back, when the connection ends, and after ten minutes.
+    async fn ask(&self, ask: Ask) -> Option<Value>;
+}
+
+/// Something that a server told.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ServerEvent {
+    /// `notifications/message`: a log entry. At most 8 KiB, without configured secrets.
+    Log {
+        /// `debug` to `emergency`, as the server wrote it.
+        level: String,
+        /// Which part of the server speaks.
+        logger: Option<String>,
+        /// What it says: text, or JSON as text.
+        message: String,
+    },
+    /// The list of resources or of their templates is another.
+    ResourcesChanged,
+    /// The list of prompts is another.
+    PromptsChanged,
+    /// A resource that was subscribed to has changed.
+    ResourceUpdated {
+        /// Which.
+        uri: String,
+    },
+}
