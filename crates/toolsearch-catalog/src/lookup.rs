@@ -115,7 +115,7 @@ impl NameIndex {
         let text = text
             .get(..text.floor_char_boundary(MAX_LOOKUP_BYTES))
             .unwrap_or(text);
-        let asked = Asked::new(text);
+        let mut asked = Asked::new(text);
         if asked.is_empty() {
             return Vec::new();
         }
@@ -126,7 +126,7 @@ impl NameIndex {
                 Some((worst, _)) if best.len() >= at_most => *worst,
                 _ => 0,
             };
-            let score = asked.nearness(&self.forms, at, tool, floor);
+            let score = asked.nearness(&self.forms, at, floor);
             if score > floor && tool.id.as_str() != text {
                 let place = best.partition_point(|(other, _)| *other >= score);
                 best.insert(place, (score, at));
