@@ -11,6 +11,7 @@ use toolsearch_catalog::ToolId;
 use toolsearch_schema::canonical_json;
 
 use crate::digest::sha256;
+use crate::picture::picture;
 
 /// One call that needs a person's consent. Consent holds for exactly this tool, these arguments and
 /// this session, and only until it expires.
@@ -62,6 +63,13 @@ impl ApprovalRequest {
     pub fn args_hash(&self) -> String {
         let args = canonical_json(&Value::Object(self.args.clone()));
         sha256([args.as_bytes()])
+    }
+
+    /// The arguments as a person may look at them: JSON in one printable line of at most `most`
+    /// characters and a mark where it was cut. Signs that hide or reorder text stand as escapes.
+    #[must_use]
+    pub fn args_picture(&self, most: usize) -> String {
+        picture(&Value::Object(self.args.clone()), most)
     }
 
     /// What consent is bound to: one name for this tool, these arguments and this session, in 64

@@ -9,6 +9,7 @@ use toolsearch_catalog::ToolDescriptor;
 use toolsearch_schema::canonical_json;
 
 use crate::digest::sha256;
+use crate::picture::picture;
 
 /// Most changes that are told of one definition.
 pub const MAX_CHANGES: usize = 100;
@@ -169,20 +170,6 @@ fn pair_up(before: Option<&Value>, after: Option<&Value>, path: &str, changes: &
     });
 }
 
-/// A value as JSON in one printable line: signs that hide or reorder text stand as escapes, so that
-/// a person sees them.
 fn shown(value: &Value) -> String {
-    let mut text = String::new();
-    for (at, c) in value.to_string().chars().enumerate() {
-        if at >= MAX_SHOWN_CHARS {
-            text.push('…');
-            break;
-        }
-        if c.is_control() || toolsearch_schema::names::is_invisible(c) {
-            text.extend(c.escape_unicode());
-        } else {
-            text.push(c);
-        }
-    }
-    text
+    picture(value, MAX_SHOWN_CHARS)
 }

@@ -13,6 +13,7 @@ mod fault;
 mod glob;
 mod groups;
 mod layer;
+mod picture;
 mod rules;
 mod subject;
 
