@@ -49,6 +49,7 @@ pub(crate) struct Endpoint {
     client: Client,
     url: Url,
     headers: HeaderMap,
+    key: Key,
 }
 
 impl fmt::Debug for Endpoint {
@@ -83,6 +84,7 @@ impl Endpoint {
         Ok(Self {
             client: client(&url)?,
             headers: headers(dialect, key)?,
+            key: Key(key.map(Arc::from)),
             url,
         })
     }
@@ -94,12 +96,36 @@ impl Endpoint {
         let answer = request.send().await.map_err(unsent)?;
         let status = answer.status();
         if !status.is_success() {
-            return Err(refused(status, answer).await);
+            return Err(refused(status, answer, &self.key).await);
         }
         Ok(Answer {
             response: answer,
             read: 0,
+            key: self.key.clone(),
         })
+    }
+}
+
+/// The key of a provider, which quotes it in an answer when it is unlucky.
+#[derive(Clone)]
+struct Key(Option<Arc<str>>);
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key")
+    }
+}
+
+impl Key {
+    /// What came from outside, without the key.
+    fn taken_out_of(&self, bytes: &[u8]) -> Vec<u8> {
+        match &self.0 {
+            Some(key) if !key.is_empty() => {
+                let text = String::from_utf8_lossy(bytes);
+                text.replace(&**key, "[redacted]").into_bytes()
+            }
+            _ => bytes.to_vec(),
+        }
     }
 }
 
@@ -128,6 +154,7 @@ fn headers(dialect: Dialect, key: Option<&str>) -> Result<HeaderMap, BadAddress>
 pub(crate) struct Answer {
     response: Response,
     read: usize,
+    key: Key,
 }
 
 impl Answer {
@@ -155,7 +182,7 @@ impl Answer {
         let bytes = read(self.response, MAX_ANSWER_BYTES).await?;
         let bytes = bytes.ok_or_else(too_long)?;
         serde_json::from_slice(&bytes).map_err(|error| {
-            let start = excerpt(&bytes);
+            let start = excerpt(&self.key.taken_out_of(&bytes));
             ModelError::Unreadable(format!("it is no JSON ({error}); it starts with: {start}"))
         })
     }
@@ -233,11 +260,12 @@ async fn read(mut answer: Response, most: usize) -> Result<Option<Vec<u8>>, Mode
     Ok(Some(bytes))
 }
 
-async fn refused(status: StatusCode, answer: Response) -> ModelError {
+async fn refused(status: StatusCode, answer: Response, key: &Key) -> ModelError {
     let wish = answer.headers().get(RETRY_AFTER);
     let wish = wish.and_then(|wish| retry_after(wish.to_str().ok()?));
     let said = read(answer, MAX_REFUSAL_BYTES).await.ok().flatten();
-    let message = said.map(|bytes| said_by(&bytes)).unwrap_or_default();
+    let message = said.map(|bytes| said_by(&key.taken_out_of(&bytes)));
+    let message = message.unwrap_or_default();
     let status = status.as_u16();
     match status {
         401 | 403 => ModelError::Unauthorised { status, message },

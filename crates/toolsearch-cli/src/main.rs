@@ -70,7 +70,8 @@ fn runtime(command: &Command) -> std::io::Result<Runtime> {
     builder.enable_all().build()
 }
 
-/// Standard error gets what happens: warnings while serving, more with `-v`, or what `RUST_LOG` says.
+/// Standard error gets what happens: warnings while serving, more with `-v`, or what `RUST_LOG` says. What
+/// calls are given and give back stays out of it.
 fn start_logging(cli: &Cli) {
     let serving = matches!(cli.command, Command::Serve(_));
     let level = match cli.common.verbose {
@@ -79,7 +80,9 @@ fn start_logging(cli: &Cli) {
         1 => "info",
         _ => "debug",
     };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let mut filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    // What is below this in there quotes whole messages: arguments and results.
+    filter = filter.add_directive("rmcp=info".parse().expect("because it is a directive"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
