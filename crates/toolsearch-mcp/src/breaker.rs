@@ -75,7 +75,8 @@ impl Breaker {
 
 impl State {
     fn describe(&self, left: Duration) -> String {
-        format!("{}; next attempt in {} s", self.reason, left.as_secs() + 1)
+        let seconds = left.as_millis().div_ceil(1000).max(1);
+        format!("{}; next attempt in {seconds} s", self.reason)
     }
 }
 

@@ -142,7 +142,8 @@ impl Connection {
     /// that failed is asked for once more. `None` when there is no answer by the deadline.
     pub(crate) async fn tools(&self, deadline: Instant) -> Option<Result<Arc<ToolList>, String>> {
         let mut listed = self.listed.clone();
-        if matches!(listed.borrow().result, Some(Err(_))) {
+        let failed = matches!(listed.borrow().result, Some(Err(_)));
+        if failed && self.shared.breaker.refusal().is_none() {
             self.list_changes.send_modify(|count| *count += 1);
         }
         let wanted = *self.list_changes.borrow();

@@ -60,7 +60,12 @@ pub(super) async fn keep_listing(
         };
         match &result {
             Ok(_) => shared.note_answer(),
-            Err((reason, trouble)) => shared.note_incident(reason, trouble.as_ref()),
+            Err((reason, trouble)) => {
+                shared.note_incident(reason, trouble.as_ref());
+                if let Some(trouble) = trouble {
+                    shared.breaker.fail(reason, trouble.pause());
+                }
+            }
         }
         let result = result.map_err(|(reason, _)| reason);
         state.send_replace(ListState {

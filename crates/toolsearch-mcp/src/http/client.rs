@@ -133,11 +133,15 @@ pub(crate) fn unsent(error: reqwest::Error, redactor: &Redactor) -> Trouble {
     }
 }
 
+/// Input and output errors hide what they hold from the chain of sources.
 fn is_tls(error: &(dyn Error + 'static)) -> bool {
+    if error.is::<rustls::Error>() {
+        return true;
+    }
     let inner = error
         .downcast_ref::<io::Error>()
         .and_then(io::Error::get_ref);
-    error.is::<rustls::Error>() || inner.is_some_and(|inner| inner.is::<rustls::Error>())
+    inner.is_some_and(|inner| is_tls(inner))
 }
 
 /// The whole body, at most `most` bytes of it.

@@ -23,6 +23,7 @@ use self::lines::{Line, next_line};
 use crate::carrier::{Carrier, INCOMING_MESSAGES, Incoming, Life, OUTGOING_MESSAGES, Remote};
 use crate::notes::Notes;
 use crate::spec::StdioCommand;
+use crate::trouble::Trouble;
 use crate::wire;
 
 /// Longest message in bytes.
@@ -201,6 +202,14 @@ async fn read_messages(
         };
         let Some(parsed) = parsed else {
             note_junk(&line, &notes);
+            // Whoever waits for it is told, instead of waiting in vain.
+            if let Some(id) = wire::cut_answer(&line.bytes).filter(|_| !line.whole) {
+                let reason = format!("the answer is longer than {MAX_MESSAGE_BYTES} bytes");
+                let trouble = Trouble::Rejected(reason);
+                if messages.send(Incoming::Lost { id, trouble }).await.is_err() {
+                    return;
+                }
+            }
             continue;
         };
         for message in parsed {

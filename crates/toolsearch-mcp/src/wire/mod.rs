@@ -29,7 +29,7 @@ use crate::peer::{AskKind, ServerEvent};
 use crate::shared::Shared;
 
 pub(crate) use self::answer::lost;
-pub(crate) use self::parse::parse;
+pub(crate) use self::parse::{cut_answer, parse};
 
 /// Longest address of a resource that is told about.
 const MAX_URI_BYTES: usize = 8 * 1024;

@@ -88,6 +88,28 @@ fn shallow_tool(text: &str) -> Value {
     })
 }
 
+/// The number of the request that is answered by a message of which only the beginning is there, if
+/// that is said before the result.
+pub(crate) fn cut_answer(beginning: &[u8]) -> Option<i64> {
+    let mut rest = beginning.trim_ascii_start().strip_prefix(b"{")?;
+    for _ in 0..2 {
+        rest = rest.trim_ascii_start();
+        if let Some(after) = rest.strip_prefix(br#""id""#) {
+            let digits = after
+                .trim_ascii_start()
+                .strip_prefix(b":")?
+                .trim_ascii_start();
+            let end = digits.iter().position(|byte| !byte.is_ascii_digit())?;
+            return std::str::from_utf8(&digits[..end]).ok()?.parse().ok();
+        }
+        let after = rest.strip_prefix(br#""jsonrpc""#)?.trim_ascii_start();
+        let after = after.strip_prefix(b":")?.trim_ascii_start();
+        let after = after.strip_prefix(br#""2.0""#)?.trim_ascii_start();
+        rest = after.strip_prefix(b",")?;
+    }
+    None
+}
+
 fn is_message_value(value: &Value) -> bool {
     value.as_object().is_some_and(is_message)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::parse;
+use super::{cut_answer, parse};
 
 fn check(line: &str, expected: Option<Value>) {
     let expected = expected.map(|messages| messages.as_array().expect("a list").clone());
@@ -51,4 +51,20 @@ fn too_deep_an_answer_becomes_an_error_for_its_caller() {
     let read = parse(line.as_bytes()).expect("the id can be read");
     assert_eq!(read[0]["id"], 9);
     assert!(read[0]["error"]["message"].is_string());
+}
+
+#[test]
+fn a_cut_answer_names_its_request_when_that_comes_first() {
+    for (beginning, id) in [
+        (r#"{"jsonrpc":"2.0","id":17,"result":{"con"#, Some(17)),
+        (r#" { "jsonrpc" : "2.0" , "id" : 3 , "res"#, Some(3)),
+        (r#"{"id":4,"jsonrpc":"2.0","result":"#, Some(4)),
+        (r#"{"result":{"id":5,"#, None),
+        (r#"{"jsonrpc":"2.0","method":"x","id":5,"#, None),
+        (r#"{"jsonrpc":"2.0","id":"x","#, None),
+        (r#"{"jsonrpc":"2.0","id":12"#, None),
+        ("xxx", None),
+    ] {
+        assert_eq!(cut_answer(beginning.as_bytes()), id, "{beginning}");
+    }
 }

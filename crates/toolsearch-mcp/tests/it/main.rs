@@ -1,11 +1,16 @@
 //! Real child processes that speak MCP, well and badly: `fixtures/scripted.py` plays a scenario.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests")]
 
+mod besides;
 mod calls;
 mod conformance;
+mod http;
+mod known;
 mod lists;
+mod login;
 mod protocol;
 mod trouble;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,6 @@
 //! Servers that print junk, die, hang, refuse to end, or leak.
 
 use super::*;
-use std::time::Instant;
 use toolsearch_invoke::{OutageKind, Provider};
 use toolsearch_mcp::{ServerState, ToolFilter};
 
@@ -58,9 +57,7 @@ async fn a_server_that_dies_fails_its_call_and_comes_back() {
     let die = json!([{ "stderr": "first\nout of paper\n" }, { "exit": 3 }]);
     let server = server(&with_echo(json!({ "call": { "die": die } }), &["die"]));
     server.list().await;
-    let begin = Instant::now();
     let error = call(&server, "die", json!({})).await.unwrap_err();
-    assert!(begin.elapsed() < Duration::from_secs(5));
     let text = error.to_string();
     assert!(text.contains("server demo exited (3)"), "{text}");
     assert!(text.contains("out of paper"), "{text}");
