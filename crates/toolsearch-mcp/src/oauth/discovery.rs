@@ -27,6 +27,33 @@ pub(super) struct Authority {
     pub(super) scopes: Vec<String>,
     /// Whether answers to the browser name the issuer.
     pub(super) names_issuer: bool,
+    pub(super) proof: Proof,
+}
+
+/// How a client shows at the token endpoint who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// By its id alone.
+    None,
+    /// With a secret in a header.
+    Basic,
+    /// With a secret in the body.
+    Post,
+}
+
+impl Proof {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Basic => "client_secret_basic",
+            Self::Post => "client_secret_post",
+        }
+    }
+
+    pub(super) fn of(name: &str) -> Option<Self> {
+        let all = [Self::None, Self::Basic, Self::Post];
+        all.into_iter().find(|proof| proof.name() == name)
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -46,6 +73,8 @@ struct ServerMetadata {
     registration_endpoint: Option<String>,
     #[serde(default)]
     code_challenge_methods_supported: Vec<String>,
+    #[serde(default)]
+    token_endpoint_auth_methods_supported: Vec<String>,
     #[serde(default)]
     authorization_response_iss_parameter_supported: bool,
 }
@@ -192,6 +221,7 @@ async fn own_authority(url: &Url) -> Result<Authority, LoginError> {
         register: Some(at("/register")),
         scopes: Vec::new(),
         names_issuer: false,
+        proof: Proof::None,
     })
 }
 
@@ -221,7 +251,18 @@ fn authority(
         issuer: metadata.issuer,
         scopes: Vec::new(),
         names_issuer: metadata.authorization_response_iss_parameter_supported,
+        proof: proof(&metadata.token_endpoint_auth_methods_supported),
     })
+}
+
+/// A program on somebody's machine keeps no secret well, so none is asked for where that can be.
+fn proof(supported: &[String]) -> Proof {
+    let known = supported.iter().filter_map(|name| Proof::of(name));
+    let known: Vec<Proof> = known.collect();
+    match known.first() {
+        Some(first) if !known.contains(&Proof::None) => *first,
+        _ => Proof::None,
+    }
 }
 
 fn well_known(base: &Url, name: &str, path: &str) -> Url {

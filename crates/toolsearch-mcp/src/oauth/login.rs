@@ -8,7 +8,7 @@ use reqwest::Url;
 use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 
-use super::discovery::{Authority, discover};
+use super::discovery::{Authority, Proof, discover};
 use super::redirect::{Answer, Redirect};
 use super::request::{Registered, exchange, register};
 use super::store::{TokenStore, resource};
@@ -67,9 +67,9 @@ pub async fn login(
         (Some(id), _) => Registered {
             id,
             secret: options.client_secret,
-            secret_in_body: false,
+            secret_in_body: authority.proof == Proof::Post,
         },
-        (None, Some(at)) => register(at, redirect.url(), &scopes)
+        (None, Some(at)) => register(at, redirect.url(), &scopes, authority.proof)
             .await
             .map_err(LoginError::Registration)?,
         (None, None) => {

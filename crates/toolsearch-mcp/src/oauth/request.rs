@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::Tokens;
-use super::discovery::Authority;
+use super::discovery::{Authority, Proof};
 use crate::cache::unix_ms;
 use crate::http;
 use crate::spec::Secret;
@@ -74,13 +74,18 @@ pub(super) async fn get_json(url: &Url) -> Result<Option<Value>, String> {
 }
 
 /// Registers a client that comes back to `redirect`.
-pub(super) async fn register(at: &Url, redirect: &str, scope: &str) -> Result<Registered, String> {
+pub(super) async fn register(
+    at: &Url,
+    redirect: &str,
+    scope: &str,
+    proof: Proof,
+) -> Result<Registered, String> {
     let mut wish = json!({
         "client_name": "toolsearch",
         "redirect_uris": [redirect],
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],
-        "token_endpoint_auth_method": "none",
+        "token_endpoint_auth_method": proof.name(),
         "application_type": "native",
     });
     if !scope.is_empty() {
@@ -94,11 +99,12 @@ pub(super) async fn register(at: &Url, redirect: &str, scope: &str) -> Result<Re
         .body(wish.to_string());
     let registration: Registration = answer(limited(request.send()).await?).await?;
     let method = registration.token_endpoint_auth_method.as_deref();
+    let proof = method.and_then(Proof::of).unwrap_or(proof);
     Ok(Registered {
-        secret_in_body: method == Some("client_secret_post"),
+        secret_in_body: proof == Proof::Post,
         secret: registration
             .client_secret
-            .filter(|_| method != Some("none"))
+            .filter(|_| proof != Proof::None)
             .map(Secret::from),
         id: bounded(registration.client_id)?,
     })

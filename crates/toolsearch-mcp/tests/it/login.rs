@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 
 use super::web::{Reply, Request, Web, browse, query, result};
@@ -12,6 +12,9 @@ use super::*;
 use toolsearch_invoke::{OutageKind, Provider};
 use toolsearch_mcp::oauth::{Login, LoginError, LoginOptions, TokenStore, login};
 use toolsearch_mcp::{Endpoint, HttpAddress, ServerState};
+
+/// A secret that has to be encoded wherever it goes.
+const SECRET: &str = "s & t";
 
 /// What the authorization server remembers.
 #[derive(Default)]
@@ -23,6 +26,8 @@ struct Granted {
     access: Vec<String>,
     refresh: Vec<String>,
     lives: Vec<u64>,
+    /// How clients have to show who they are; without a secret where it is empty.
+    proof: &'static str,
     number: usize,
 }
 
@@ -44,11 +49,36 @@ impl Granted {
         }))
     }
 
-    fn token(&mut self, form: &BTreeMap<String, String>) -> Reply {
+    /// Whether the secret came as it should.
+    fn is_proven(&self, request: &Request) -> bool {
+        let form = request.form();
+        let header = request.header("authorization");
+        match self.proof {
+            "client_secret_post" => {
+                form.get("client_secret")
+                    .is_some_and(|secret| secret == SECRET)
+                    && header.is_none()
+            }
+            "client_secret_basic" => {
+                let pair = header.and_then(|header| header.strip_prefix("Basic "));
+                let pair = pair.and_then(|pair| BASE64_STANDARD.decode(pair).ok());
+                let expected = format!(":{}", SECRET.replace(' ', "+").replace('&', "%26"));
+                let pair = String::from_utf8(pair.unwrap_or_default()).unwrap();
+                pair.ends_with(&expected) && !form.contains_key("client_secret")
+            }
+            _ => form.contains_key("client_id") && header.is_none(),
+        }
+    }
+
+    fn token(&mut self, request: &Request) -> Reply {
+        let form = &request.form();
         let refusal = |error: &str| {
             let body = json!({ "error": error, "error_description": "not like this" });
             Reply::status(400).body(&body.to_string())
         };
+        if !self.is_proven(request) {
+            return refusal("invalid_client");
+        }
         if form.get("resource") != Some(&format!("{}/mcp", self.origin)) {
             return refusal("invalid_target");
         }
@@ -59,11 +89,9 @@ impl Granted {
             };
         }
         let hash = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(&form["code_verifier"]));
-        let proof = (
-            hash,
-            form["client_id"].clone(),
-            form["redirect_uri"].clone(),
-        );
+        let client = form.get("client_id").cloned();
+        let client = client.unwrap_or_else(|| self.clients.keys().next().unwrap().clone());
+        let proof = (hash, client, form["redirect_uri"].clone());
         match self.codes.remove(&form["code"]) {
             Some(expected) if expected == proof => self.tokens(),
             _ => refusal("invalid_grant"),
@@ -103,6 +131,9 @@ impl Granted {
                 "token_endpoint": format!("{origin}/token"),
                 "registration_endpoint": format!("{origin}/register"),
                 "code_challenge_methods_supported": ["S256"],
+                "token_endpoint_auth_methods_supported":
+                    if self.proof.is_empty() { json!(["client_secret_basic", "none"]) }
+                    else { json!([self.proof]) },
                 "authorization_response_iss_parameter_supported": true,
             })),
             "/register" => {
@@ -112,10 +143,17 @@ impl Granted {
                     .to_owned();
                 let client = self.next("client");
                 self.clients.insert(client.clone(), redirect);
-                Reply::json(&json!({ "client_id": client, "token_endpoint_auth_method": "none" }))
+                let asked = request.json()["token_endpoint_auth_method"].clone();
+                let mut registered =
+                    json!({ "client_id": client, "token_endpoint_auth_method": asked });
+                if !self.proof.is_empty() {
+                    assert_eq!(asked, self.proof);
+                    registered["client_secret"] = json!(SECRET);
+                }
+                Reply::json(&registered)
             }
             "/authorize" => self.authorize(&request.path),
-            "/token" => self.token(&request.form()),
+            "/token" => self.token(request),
             "/mcp" => self.mcp(request),
             _ => Reply::status(404),
         }
@@ -242,6 +280,18 @@ async fn tokens_are_refreshed_in_time_and_when_they_are_refused() {
     assert!(error.contains("needs authorization"), "{error}");
     world.log_in().await;
     assert_eq!(call_text(&server, "echo").await, "{}");
+}
+
+#[tokio::test]
+async fn a_client_shows_who_it_is_in_the_way_that_is_wanted() {
+    for proof in ["client_secret_basic", "client_secret_post"] {
+        let world = World::new().await;
+        world.granted.lock().unwrap().proof = proof;
+        world.granted.lock().unwrap().lives = vec![0];
+        world.log_in().await;
+        // The next token is got with the same proof.
+        assert_eq!(call_text(&world.server(), "echo").await, "{}", "{proof}");
+    }
 }
 
 #[tokio::test]
