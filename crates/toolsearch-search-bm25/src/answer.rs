@@ -10,6 +10,7 @@ use crate::top::Scored;
 
 /// Pieces of evidence that a hit carries at most.
 const MAX_EVIDENCE: usize = 16;
+
 impl Bm25Index {
     /// Answers one query. Any text is a valid query.
     #[must_use]
@@ -60,6 +61,7 @@ impl Bm25Index {
                     .map(|(field, share)| Evidence::new(field.label(), word, worth * share)),
             );
         }
+        merge(&mut evidence);
         let sum: f32 = evidence.iter().map(|piece| piece.weight).sum();
         if sum > 0.0 {
             for piece in &mut evidence {
@@ -84,4 +86,17 @@ impl Bm25Index {
             .map(|(field, weight)| (field, share(weight)))
             .collect()
     }
+}
+
+/// One piece for a term in a field, however many words of the query it stands for.
+fn merge(evidence: &mut Vec<Evidence>) {
+    let mut merged: Vec<Evidence> = Vec::with_capacity(evidence.len());
+    for piece in evidence.drain(..) {
+        let same = |other: &&mut Evidence| other.term == piece.term && other.field == piece.field;
+        match merged.iter_mut().find(same) {
+            Some(other) => other.weight += piece.weight,
+            None => merged.push(piece),
+        }
+    }
+    *evidence = merged;
 }

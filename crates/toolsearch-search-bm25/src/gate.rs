@@ -24,7 +24,8 @@ pub(crate) fn refuses(index: &Bm25Index, query: &Query, ranked: &[Scored]) -> bo
         .filter(|group| group.mass > 0.0)
         .collect();
     let sure = |group: &&Group| matches!(group.origin, Origin::Known | Origin::Foreign);
-    if counted.iter().all(sure) || counted.len() > gate.longest || query.is_foreign {
+    let is_long = counted.len() > gate.longest || query.words > gate.longest_sentence;
+    if counted.iter().all(sure) || is_long || query.is_foreign {
         return false;
     }
     if gate.questions_pass && query.is_question {

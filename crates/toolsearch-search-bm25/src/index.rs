@@ -325,6 +325,12 @@ impl Bm25Index {
             .filter_map(|entry| self.find(segment.vocabulary.term(entry.term)))
     }
 
+    /// A number that copies of one tool share.
+    pub(crate) fn copy_of(&self, place: u32) -> u32 {
+        let (segment, at) = self.locate(self.slots[place as usize]);
+        self.segments[segment].copies[at]
+    }
+
     /// A work space; one of an earlier query where there is one.
     pub(crate) fn scratch(&self) -> Scratch {
         let mut kept = self

@@ -16,6 +16,7 @@ mod gate;
 mod index;
 mod lexicon;
 mod options;
+mod phrases;
 mod query;
 mod ranker;
 mod repair;

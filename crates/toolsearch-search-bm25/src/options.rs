@@ -25,6 +25,11 @@ pub struct Options {
     pub synonym_weight: f32,
     /// The same for a query word that no tool has.
     pub unknown_synonym_weight: f32,
+    /// What a word weighs that the table of intents gives for a word of the query which some tool has; 0
+    /// leaves the table out.
+    pub hint_weight: f32,
+    /// The same for a phrase of the query.
+    pub phrase_weight: f32,
     /// Word tables of other languages, asked for query words that no tool has.
     pub lexicons: Vec<Arc<Lexicon>>,
     /// What a word found in a lexicon weighs.
@@ -36,6 +41,14 @@ pub struct Options {
     pub name_pairs: f32,
     /// The score of a tool grows by up to this share the more of its name the query says.
     pub name_share: f32,
+    /// What two neighbouring words of the query weigh where a tool writes them as one.
+    pub joined_words: f32,
+    /// Of tools alike, that of the owner with the shorter name comes first: its score grows by this share
+    /// divided by the number of words in the owner's name.
+    pub short_owner: f32,
+    /// What each further copy of a tool (same name, description and parameters, another owner) keeps of its
+    /// score, so that copies do not crowd the list; 1 leaves them where they are.
+    pub copies: f32,
     /// When a query is refused although some words match.
     pub gate: Option<Gate>,
     /// Hits below this share of the best score are left out.
@@ -60,11 +73,16 @@ impl Default for Options {
             repair: Some(Repair::default()),
             synonym_weight: 0.2,
             unknown_synonym_weight: 0.5,
+            hint_weight: 0.2,
+            phrase_weight: 0.4,
             lexicons: Lexicon::built_in(),
             lexicon_weight: 0.8,
             coverage_power: 0.1,
             name_pairs: 0.3,
             name_share: 0.2,
+            joined_words: 0.3,
+            short_owner: 0.08,
+            copies: 0.9,
             gate: Some(Gate::default()),
             cut: 0.15,
             weak_cut: 0.35,
@@ -185,8 +203,10 @@ pub struct Gate {
     pub words: usize,
     /// Rarity of a telling word, as a share of that of a word which one tool has.
     pub telling: f32,
-    /// Words of the longest query that is looked at.
+    /// Words of the longest query that is looked at, common ones not counted.
     pub longest: usize,
+    /// The same with common words.
+    pub longest_sentence: usize,
     /// Whether questions pass.
     pub questions_pass: bool,
 }
@@ -202,6 +222,7 @@ impl Default for Gate {
             words: 2,
             telling: 0.35,
             longest: 4,
+            longest_sentence: 9,
             questions_pass: true,
         }
     }

@@ -2,6 +2,7 @@
 //! here: scores.
 
 use crate::index::{Bm25Index, Term};
+use crate::phrases::{Phrase, joined, phrases};
 use crate::repair::near_terms;
 use crate::words::{Kind, Shape};
 
@@ -15,6 +16,10 @@ const MAX_REPAIRS: usize = 8;
 const EXPANSION_WEIGHT: f32 = 0.7;
 /// What a common word weighs beside others; it is found in names only.
 const COMMON_WEIGHT: f32 = 0.25;
+/// How much more than another phrase one of three words weighs: it is a fixed expression, `speech to text`.
+const FIXED: f32 = 3.0;
+/// What the meaning of a common word weighs; there are few such words, `tell` among them.
+const COMMON_MEANING: f32 = 0.7;
 /// What the parts of a word in mixed case weigh when the whole is known.
 const PART_WEIGHT: f32 = 0.5;
 
@@ -67,19 +72,22 @@ pub(crate) struct Query {
     pub(crate) is_foreign: bool,
     /// Whether it asks rather than orders.
     pub(crate) is_question: bool,
+    /// Its words, common ones included.
+    pub(crate) words: usize,
     repairs: usize,
 }
 
-struct Asked {
-    word: String,
-    term: String,
-    shape: Shape,
-    common: bool,
-    capital: bool,
+/// One word of a query.
+pub(crate) struct Asked {
+    pub(crate) word: String,
+    pub(crate) term: String,
+    pub(crate) shape: Shape,
+    pub(crate) common: bool,
+    pub(crate) capital: bool,
     /// Parts of it follow.
-    has_parts: bool,
+    pub(crate) has_parts: bool,
     /// Written like a product, `FedEx`, rather than like a name in code, `createIssue`.
-    is_brand: bool,
+    pub(crate) is_brand: bool,
 }
 
 impl Query {
@@ -90,6 +98,12 @@ impl Query {
         let foreign = foreign_words(index, &asked);
         query.is_foreign = foreign.iter().any(Option::is_some);
         query.is_question = is_question(text);
+        query.words = asked
+            .iter()
+            .filter(|word| word.shape != Shape::Part)
+            .count();
+        let phrases = phrases(index, &asked);
+        let joined = joined(index, &asked);
         let mut part_weight = 1.0;
         for (at, word) in asked.iter().enumerate() {
             if word.shape == Shape::Part {
@@ -104,6 +118,11 @@ impl Query {
             } else if word.is_brand {
                 query.unknown(index, word, &[]);
                 part_weight = PART_WEIGHT;
+            } else if joined
+                .iter()
+                .any(|(first, _)| (*first..first + 2).contains(&at))
+            {
+                // It stands for itself together with its neighbour.
             } else if !word.has_parts && word.shape == Shape::Whole && !expands(index, word) {
                 match &foreign[at] {
                     Some(filler) if filler.is_empty() => {}
@@ -113,6 +132,8 @@ impl Query {
             query.expand(index, word);
         }
         query.neighbours(index, &asked);
+        query.phrases(index, &asked, &phrases);
+        query.joined(index, &asked, &joined);
         query.scan(index, text);
         query.close(index);
         query.has_words = !only_common || !query.groups.is_empty();
@@ -140,6 +161,13 @@ impl Query {
         if counts {
             let lesser = index.parts.options.synonym_weight * weight;
             alternatives.extend(synonyms(index, word, lesser));
+            let hinted = index.parts.options.hint_weight * weight;
+            extend(
+                index,
+                &mut alternatives,
+                index.parts.synonyms.hints(&word.term),
+                hinted,
+            );
         }
         let mass = if counts { index.rarity(term) } else { 0.0 };
         self.push(alternatives, mass, Origin::Known, word);
@@ -159,7 +187,16 @@ impl Query {
         let mut origin = Origin::Foreign;
         if alternatives.is_empty() {
             origin = Origin::Like;
-            alternatives.extend(synonyms(index, word, options.unknown_synonym_weight));
+            let weight = options.unknown_synonym_weight;
+            alternatives.extend(synonyms(index, word, weight));
+            if options.hint_weight > 0.0 {
+                extend(
+                    index,
+                    &mut alternatives,
+                    index.parts.synonyms.hints(&word.term),
+                    weight,
+                );
+            }
         }
         if alternatives.is_empty()
             && self.repairs < MAX_REPAIRS
@@ -205,13 +242,58 @@ impl Query {
             pair.clear();
             pair.extend([two[0].term.as_str(), " ", two[1].term.as_str()]);
             if let Some(term) = index.find(&pair) {
-                self.groups.push(Group {
-                    alternatives: vec![Alternative { term, weight }],
-                    mass: 0.0,
-                    origin: Origin::Known,
-                    letters: 0,
-                    is_pair: true,
-                });
+                self.help(vec![Alternative { term, weight }], true);
+            }
+        }
+    }
+
+    /// Adds neighbouring words that tools write as one. Where one of the two is unknown, that is what is
+    /// asked.
+    fn joined(&mut self, index: &Bm25Index, asked: &[Asked], joined: &[(usize, Term)]) {
+        let weight = index.parts.options.joined_words;
+        for (at, term) in joined {
+            let term = *term;
+            let two = &asked[*at..at + 2];
+            if two.iter().all(|word| index.find(&word.term).is_some()) {
+                self.help(vec![Alternative { term, weight }], false);
+            } else {
+                let alternatives = vec![Alternative { term, weight: 1.0 }];
+                self.push(alternatives, index.rarity(term), Origin::Known, &two[0]);
+            }
+        }
+    }
+
+    /// Adds words that help the order of an answer and are nothing that was said.
+    fn help(&mut self, alternatives: Vec<Alternative>, is_pair: bool) {
+        self.groups.push(Group {
+            alternatives,
+            mass: 0.0,
+            origin: Origin::Known,
+            letters: 0,
+            is_pair,
+        });
+    }
+
+    /// Adds what phrases and common words may mean; it helps the order only.
+    fn phrases(&mut self, index: &Bm25Index, asked: &[Asked], phrases: &[Phrase<'_>]) {
+        let weight = index.parts.options.phrase_weight;
+        if weight <= 0.0 {
+            return;
+        }
+        let begins = |at: usize| phrases.iter().any(|phrase| phrase.at == at);
+        let common = asked.iter().enumerate();
+        let common = common.filter(|(at, word)| word.common && !begins(*at));
+        let common = common.map(|(_, word)| index.parts.synonyms.hints(&word.term));
+        let common = common.map(|meant| (meant, COMMON_MEANING));
+        let meant = phrases.iter().map(|phrase| match phrase.length {
+            0..=2 => (phrase.meant, weight),
+            _ => (phrase.meant, weight * FIXED),
+        });
+        for (meant, weight) in meant.chain(common) {
+            let mut alternatives = Vec::new();
+            extend(index, &mut alternatives, meant, weight);
+            if !alternatives.is_empty() {
+                self.help(alternatives, true);
             }
         }
     }
@@ -262,17 +344,23 @@ impl Query {
     }
 }
 
-/// Whether a text asks. Its end or its first word tells.
+/// Whether a text asks rather than orders. Its end or its first words tell: who looks something up wants an
+/// answer too.
 fn is_question(text: &str) -> bool {
     const FIRST: [&str; 16] = [
         "are", "can", "could", "did", "do", "does", "how", "is", "what", "when", "where", "which",
         "who", "why", "will", "would",
     ];
-    let first = text
+    const FIRST_TWO: [(&str, &str); 2] = [("look", "up"), ("find", "out")];
+    let mut words = text
         .split(|c: char| !c.is_alphabetic())
-        .find(|word| !word.is_empty());
-    let asks = |word: &str| FIRST.iter().any(|one| one.eq_ignore_ascii_case(word));
-    text.contains(['?', '？', '؟']) || first.is_some_and(asks)
+        .filter(|word| !word.is_empty());
+    let (first, second) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+    let asks = FIRST.iter().any(|one| one.eq_ignore_ascii_case(first));
+    let looks_up = FIRST_TWO
+        .iter()
+        .any(|(one, two)| one.eq_ignore_ascii_case(first) && two.eq_ignore_ascii_case(second));
+    asks || looks_up || text.contains(['?', '？', '؟'])
 }
 
 /// Numbers, codes and lone letters are values of arguments rather than words for a tool.
@@ -298,6 +386,18 @@ fn synonyms(index: &Bm25Index, word: &Asked, weight: f32) -> impl Iterator<Item 
         .iter()
         .filter_map(|other| index.find(other))
         .map(move |term| Alternative { term, weight })
+}
+
+/// Adds words that the index has and that are not there yet.
+fn extend(index: &Bm25Index, alternatives: &mut Vec<Alternative>, words: &[String], weight: f32) {
+    if weight <= 0.0 {
+        return;
+    }
+    for term in words.iter().filter_map(|word| index.find(word)) {
+        if alternatives.iter().all(|one| one.term != term) {
+            alternatives.push(Alternative { term, weight });
+        }
+    }
 }
 
 /// The distinct words of a query, the first ones when there are too many.

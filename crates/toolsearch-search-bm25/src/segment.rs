@@ -1,9 +1,12 @@
 //! The postings of some tools: immutable, in flat arrays. Not here: which tools make up a catalog, and
 //! how telling a term is, because that depends on all segments of an index.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
+use serde_json::Value;
 use toolsearch_catalog::ToolDescriptor;
+use toolsearch_schema::names::fold;
 
 use crate::document::{Entry, Field, Reader};
 use crate::options::Options;
@@ -127,6 +130,25 @@ fn number_by_order(terms: &[Box<str>], bags: &mut Bags) -> Vocabulary {
     Vocabulary::of_sorted(order.iter().map(|number| &*terms[*number as usize]))
 }
 
+/// The same for tools of equal name, description and parameters. Not the same in another release of the
+/// compiler; nothing but equality is asked of it.
+fn copy_key(tool: &ToolDescriptor) -> u32 {
+    let mut hasher = DefaultHasher::new();
+    fold(&tool.name).hash(&mut hasher);
+    tool.description.trim().hash(&mut hasher);
+    let properties = tool
+        .input_schema
+        .get("properties")
+        .and_then(Value::as_object);
+    for name in properties
+        .into_iter()
+        .flat_map(|properties| properties.keys())
+    {
+        name.hash(&mut hasher);
+    }
+    (hasher.finish() >> 32) as u32
+}
+
 /// The words of each field of a tool.
 pub(crate) type Lengths = [u32; FIELDS];
 
@@ -215,6 +237,10 @@ pub(crate) struct Segment {
     pub(crate) totals: Totals,
     /// Words of each tool's name.
     pub(crate) name_words: Vec<u16>,
+    /// Words of each tool's owner.
+    pub(crate) owner_words: Vec<u16>,
+    /// Equal for tools that are copies of each other.
+    pub(crate) copies: Vec<u32>,
     bags: Bags,
     starts: Vec<u32>,
     places: Vec<u32>,
@@ -256,16 +282,19 @@ impl Segment {
         let mut next = starts.clone();
         let mut peaks: Vec<f32> = vec![0.0; vocabulary.len()];
         let mut name_words = Vec::with_capacity(bags.len());
+        let mut owner_words = Vec::with_capacity(bags.len());
+        let copies = tools.iter().map(|tool| copy_key(tool)).collect();
         for tool in 0..bags.len() {
             let bag = bags.of(tool);
             let norms = averages.norms(&lengths(bag), options);
-            let mut named = 0;
+            let (mut named, mut owner) = (0, 0);
             for same in bag.chunk_by(|a, b| a.term == b.term) {
                 let weigh = |entry: &Entry| norms[entry.field as usize] * f32::from(entry.count);
                 let raw: f32 = same.iter().map(weigh).sum();
                 // Fields of an entry are in order, and the name is the first.
                 let in_name = same[0].field == Field::Name;
                 named += u16::from(in_name && !vocabulary.term(same[0].term).contains(' '));
+                owner += u16::from(same.iter().any(|entry| entry.field == Field::Owner));
                 let slot = &mut next[same[0].term as usize];
                 places[*slot as usize] = as_u32(tool) | if in_name { IN_NAME } else { 0 };
                 let impact = raw / (raw + options.saturation);
@@ -275,12 +304,15 @@ impl Segment {
                 *slot += 1;
             }
             name_words.push(named.max(1));
+            owner_words.push(owner.max(1));
         }
         Self {
             tools,
             vocabulary,
             totals,
             name_words,
+            owner_words,
+            copies,
             bags,
             starts,
             places,
@@ -346,7 +378,8 @@ impl Segment {
         self.vocabulary.heap_bytes()
             + 8 * (self.tools.capacity() + self.places.capacity())
             + 4 * (self.starts.capacity() + self.peaks.capacity() + self.bags.ends.capacity())
-            + 2 * self.name_words.capacity()
+            + 2 * (self.name_words.capacity() + self.owner_words.capacity())
+            + 4 * self.copies.capacity()
             + size_of::<Entry>() * self.bags.entries.capacity()
     }
 }

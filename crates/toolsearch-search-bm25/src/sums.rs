@@ -2,6 +2,8 @@
 //! tool can come among the best; from there on only those that still can are looked at. Exact. Not here:
 //! what a query means, and evidence.
 
+use std::collections::HashMap;
+
 use crate::index::{Bm25Index, Term};
 use crate::query::Query;
 use crate::segment::Posting;
@@ -20,6 +22,8 @@ const CANDIDATE: u32 = 1 << 31;
 const LEAST_SHARE: f32 = 0.1;
 /// Postings fewer than this are added up without asking whether that is needed.
 const CHEAP: usize = 256;
+/// Tools beyond the limit that are looked at first when copies are put behind.
+const MORE: usize = 8;
 /// A list is searched for each candidate when it is so many times longer than there are candidates.
 const SEARCH_FACTOR: usize = 12;
 
@@ -70,24 +74,63 @@ impl Sum {
 }
 
 impl Bm25Index {
-    /// The best tools, best first.
+    /// The best tools, best first, with copies of a better one put behind.
     pub(crate) fn rank(&self, query: &Query, limit: usize) -> Vec<Scored> {
         let lists = self.lists(query);
-        let mut scratch = self.scratch();
-        scratch.sums.resize(self.slots_len(), Sum::default());
-        let added = self.add_until_settled(query, limit, &lists, &mut scratch);
-        self.add_to_candidates(&lists[added..], &mut scratch);
-        let mut ranked = self.select(query, limit, &scratch);
-        for slot in scratch.touched.drain(..) {
-            scratch.sums[slot as usize] = Sum::default();
-        }
-        self.keep(scratch);
+        let mut ranked = self.ranked(query, &lists, limit);
         let floor = ranked.first().map_or(0.0, |best| {
             let options = &self.parts.options;
             let weak = best.share < options.weak_share;
             best.score * if weak { options.weak_cut } else { options.cut }
         });
         ranked.retain(|scored| scored.score >= floor);
+        ranked
+    }
+
+    /// The best tools. Putting copies behind lets others come up, so more are looked at until none that was
+    /// not looked at can be among the best.
+    fn ranked(&self, query: &Query, lists: &[List], limit: usize) -> Vec<Scored> {
+        let kept = self.parts.options.copies;
+        if !(0.0..1.0).contains(&kept) {
+            return self.best(query, lists, limit);
+        }
+        let mut pool = limit.saturating_add(MORE);
+        loop {
+            let mut ranked = self.best(query, lists, pool);
+            let next = ranked.last().filter(|_| ranked.len() == pool);
+            let next = next.map_or(0.0, |last| last.score);
+            self.put_copies_behind(&mut ranked, kept);
+            let last = ranked.get(limit.saturating_sub(1));
+            if next == 0.0 || last.is_some_and(|last| last.score > next) {
+                ranked.truncate(limit);
+                return ranked;
+            }
+            pool = pool.saturating_mul(4);
+        }
+    }
+
+    fn put_copies_behind(&self, ranked: &mut [Scored], kept: f32) {
+        // Only asked, never walked into an answer.
+        let mut seen: HashMap<u32, f32> = HashMap::with_capacity(ranked.len());
+        for scored in &mut *ranked {
+            let left = seen.entry(self.copy_of(scored.place)).or_insert(1.0);
+            scored.score *= *left;
+            *left *= kept;
+        }
+        ranked.sort_unstable_by(|a, b| b.cmp(a));
+    }
+
+    /// The best tools by their own score alone.
+    fn best(&self, query: &Query, lists: &[List], limit: usize) -> Vec<Scored> {
+        let mut scratch = self.scratch();
+        scratch.sums.resize(self.slots_len(), Sum::default());
+        let added = self.add_until_settled(query, limit, lists, &mut scratch);
+        self.add_to_candidates(&lists[added..], &mut scratch);
+        let ranked = self.select(query, limit, &scratch);
+        for slot in scratch.touched.drain(..) {
+            scratch.sums[slot as usize] = Sum::default();
+        }
+        self.keep(scratch);
         ranked
     }
 
@@ -187,7 +230,7 @@ impl Bm25Index {
         let mass = query.mass.max(f32::MIN_POSITIVE);
         // A power up to 1 of a share lies above the line between two points of it.
         let power = options.coverage_power;
-        if !(0.0..=1.0).contains(&power) || options.name_share < 0.0 {
+        if !(0.0..=1.0).contains(&power) || options.name_share < 0.0 || options.short_owner < 0.0 {
             return false;
         }
         let low = LEAST_SHARE.powf(power);
@@ -199,7 +242,7 @@ impl Bm25Index {
             }
             sum.score * (low + (share - LEAST_SHARE) * slope)
         };
-        let most = 1.0 + options.name_share;
+        let most = (1.0 + options.name_share) * (1.0 + options.short_owner);
         let needed = rest * most;
         bounds.clear();
         for slot in &*touched {
@@ -269,7 +312,7 @@ impl Bm25Index {
     /// The best of the touched tools. One is looked at closely only when its sum could be among them.
     fn select(&self, query: &Query, limit: usize, scratch: &Scratch) -> Vec<Scored> {
         let options = &self.parts.options;
-        let most = 1.0 + options.name_share.max(0.0);
+        let most = (1.0 + options.name_share.max(0.0)) * (1.0 + options.short_owner.max(0.0));
         let mass = query.mass.max(f32::MIN_POSITIVE);
         let [(large, _), (small, size)] = self.segments();
         let mut top = Top::new(limit.min(self.catalog.len()));
@@ -282,15 +325,19 @@ impl Bm25Index {
                 continue;
             };
             let slot = *slot as usize;
-            let words = match slot.checked_sub(size) {
-                None => large.name_words[slot],
-                Some(at) => small.name_words[at],
+            let (segment, at) = match slot.checked_sub(size) {
+                None => (large, slot),
+                Some(at) => (small, at),
             };
+            let words = segment.name_words[at];
             // A tool that matches nothing that counts keeps a trace of its score.
             let share = (sum.covered / mass).clamp(1.0e-3, 1.0);
             let said = (f32::from(sum.named) / f32::from(words)).min(1.0);
-            let score =
-                sum.score * share.powf(options.coverage_power) * (1.0 + options.name_share * said);
+            let brief = 1.0 / f32::from(segment.owner_words[at]);
+            let score = sum.score
+                * share.powf(options.coverage_power)
+                * (1.0 + options.name_share * said)
+                * (1.0 + options.short_owner * brief);
             top.offer(Scored {
                 score,
                 share,

@@ -1,7 +1,7 @@
 //! Words that people and tools use for the same thing, and abbreviations. Generic words only. Not
 //! here: what they weigh.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::words::Words;
 
@@ -55,11 +55,18 @@ const ABBREVIATIONS: &[(&str, &str)] = &[
     ("wiki", "wikipedia"),
 ];
 
+/// What people say and what tools call it, one way.
+const HINTS: &str = include_str!("data/english.tsv");
+/// Words of the longest phrase among the hints.
+const MAX_PHRASE: usize = 3;
+
 /// The tables in the form of terms.
 #[derive(Debug, Default)]
 pub(crate) struct Synonyms {
     others: BTreeMap<String, Vec<String>>,
     expansions: BTreeMap<String, Vec<String>>,
+    /// By a term, or by terms with spaces between them. Only asked, never walked.
+    hints: HashMap<String, Vec<String>>,
 }
 
 impl Synonyms {
@@ -80,7 +87,45 @@ impl Synonyms {
             let long = long.split(' ').map(|word| words.term(word)).collect();
             tables.expansions.insert((*short).to_owned(), long);
         }
+        let terms = |text: &str| text.split(' ').map(|word| words.term(word)).collect();
+        for line in HINTS.lines().filter(|line| !line.starts_with('#')) {
+            if let Some((said, meant)) = line.split_once('\t') {
+                let said: Vec<String> = terms(said);
+                let meant: Vec<String> = terms(meant);
+                let known = tables.hints.entry(said.join(" ")).or_default();
+                known.extend(meant);
+            }
+        }
         tables
+    }
+
+    /// What a term may mean besides itself.
+    pub(crate) fn hints(&self, term: &str) -> &[String] {
+        self.hints.get(term).map_or(&[], Vec::as_slice)
+    }
+
+    /// What terms that follow each other may mean: the longest phrase that begins at each place, with where
+    /// it begins and its length.
+    pub(crate) fn phrases<'a>(
+        &'a self,
+        terms: &[&str],
+        mut each: impl FnMut(usize, usize, &'a [String]),
+    ) {
+        let text = terms.join(" ");
+        let mut start = 0;
+        for (at, term) in terms.iter().enumerate() {
+            let mut end = start + term.len();
+            let mut found = None;
+            for (more, next) in terms[at + 1..].iter().take(MAX_PHRASE - 1).enumerate() {
+                end += 1 + next.len();
+                let longer = self.hints.get(&text[start..end]);
+                found = longer.map(|meant| (more + 2, meant)).or(found);
+            }
+            if let Some((length, meant)) = found {
+                each(at, length, meant);
+            }
+            start += term.len() + 1;
+        }
     }
 
     /// The other words of a term's groups.

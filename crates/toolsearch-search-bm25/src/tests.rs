@@ -196,3 +196,21 @@ fn abbreviations_stand_for_their_words_in_the_plural_too() {
     assert!(synonyms.of("delet").contains(&"remov".to_owned()));
     assert!(!synonyms.of("delet").contains(&"delet".to_owned()));
 }
+
+#[test]
+fn phrases_are_read_the_longest_first() {
+    let synonyms = Synonyms::new(&Words::new(Options::default().words));
+    let read = |text: &str| {
+        let terms: Vec<&str> = text.split(' ').collect();
+        let mut found = Vec::new();
+        synonyms.phrases(&terms, |at, length, meant| {
+            found.push((at, length, meant[0].clone()))
+        });
+        found
+    };
+    assert_eq!(read("pleas turn on it"), [(1, 2, "enabl".to_owned())]);
+    assert_eq!(read("speech to text"), [(0, 3, "transcrib".to_owned())]);
+    assert!(read("turn it on").is_empty());
+    assert!(!synonyms.hints("tell").is_empty());
+    assert!(synonyms.hints("unheardof").is_empty());
+}

@@ -8,7 +8,7 @@ use futures::executor::block_on;
 use proptest::prelude::*;
 use serde_json::json;
 use toolsearch_catalog::{Catalog, Source, ToolDescriptor};
-use toolsearch_search::{EmptyReason, Index, Ranker, SearchRequest, SearchResponse};
+use toolsearch_search::{EmptyReason, ExactFirst, Index, Ranker, SearchRequest, SearchResponse};
 use toolsearch_search_bm25::{Bm25, Options};
 
 fn tool(owner: &str, name: &str, description: &str) -> ToolDescriptor {
@@ -118,6 +118,91 @@ proptest! {
         prop_assert_eq!(&all[..few.len()], &few[..]);
         prop_assert_eq!(few.len(), all.len().min(2));
     }
+}
+
+/// Names of two to four words.
+fn name_words() -> impl Strategy<Value = Vec<&'static str>> {
+    let word = prop::sample::select(vec![
+        "create", "find", "symbol", "issue", "merge", "list", "branch", "file", "graph", "label",
+    ]);
+    prop::collection::vec(word, 2..5)
+}
+
+/// A word with its first letter in upper case.
+fn capital(word: &str) -> String {
+    let (first, rest) = word.split_at(1);
+    first.to_uppercase() + rest
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_name_in_any_form_comes_first(names in prop::collection::btree_set(name_words(), 1..12), pick in 0usize..12) {
+        let names: Vec<Vec<&str>> = names.into_iter().collect();
+        let wanted = &names[pick % names.len()];
+        let tools = names.iter().map(|words| tool("o", &words.join("_"), "Does what its name says"));
+        let catalog: Catalog = tools.collect();
+        let ranker = ExactFirst(Bm25::default());
+        let index = block_on(ranker.index(&catalog, None)).unwrap();
+        let camel: String = wanted.iter().map(|word| capital(word)).collect();
+        let forms = [
+            wanted.join(" "),
+            wanted.join("_"),
+            wanted.join("-"),
+            camel,
+            wanted.join(" ").to_uppercase(),
+            format!("o {}", wanted.join(" ")),
+            format!("mcp__o__{}", wanted.join("_")),
+        ];
+        for form in forms {
+            let hits = ask(&*index, &form).hits;
+            prop_assert_eq!(&hits[0].id.name(), &wanted.join("_"), "{}", form);
+        }
+    }
+
+    #[test]
+    fn a_plural_finds_the_same_first_as_the_name(words in name_words()) {
+        let last = words.len() - 1;
+        let catalog: Catalog = [tool("o", &words.join("_"), ""), tool("o", "archive_song", ""), tool("p", "send_mail", "")]
+            .into_iter()
+            .collect();
+        let index = Bm25::default().build(&catalog, None);
+        let mut plural: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        plural[last] = if plural[last].ends_with("ch") { plural[last].clone() + "es" } else { plural[last].clone() + "s" };
+        let hits = ask(&index, &plural.join(" ")).hits;
+        prop_assert_eq!(&hits[0].id.name(), &words.join("_"));
+    }
+}
+
+#[test]
+fn copies_of_a_tool_stand_behind_what_else_fits() {
+    let copy = |owner: &str| tool(owner, "set_variable", "Sets a variable");
+    let mut tools = vec![tool("rail", "set_variables_in_bulk", "Sets many variables")];
+    tools.extend(["a", "b", "c", "d", "e", "f", "g"].map(copy));
+    let catalog: Catalog = tools.into_iter().collect();
+    let place = |options: Options| {
+        let index = Bm25::new(options).build(&catalog, None);
+        let hits = index.answer(&SearchRequest::new("set variable", 8)).hits;
+        hits.iter()
+            .position(|hit| hit.id.owner() == "rail")
+            .unwrap()
+    };
+    let mut as_they_are = Options::default();
+    as_they_are.copies = 1.0;
+    assert_eq!(place(as_they_are), 7);
+    assert!(place(Options::default()) < 7);
+}
+
+#[test]
+fn of_tools_alike_that_of_the_plainer_owner_comes_first() {
+    let of = |owner: &str| tool(owner, "merge_branch", "Merges a branch");
+    let catalog: Catalog = [of("Allied Forge Server And Everything"), of("forge")]
+        .into_iter()
+        .collect();
+    let index = Bm25::default().build(&catalog, None);
+    let hits = index.answer(&SearchRequest::new("merge a branch", 2)).hits;
+    assert_eq!(hits[0].id.owner(), "forge");
 }
 
 #[test]

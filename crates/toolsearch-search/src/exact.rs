@@ -11,13 +11,15 @@ use crate::contract::{Evidence, Hit, Index, Ranker, SearchError, SearchRequest, 
 /// How many words of a query are tried as names.
 const MAX_NAMED_WORDS: usize = 16;
 
-/// Exact hits rank above every score that a ranker gives.
-const EXACT_SCORE: f32 = 1.0e6;
+/// Exact hits rank above every score that a ranker gives; what it gives them comes on top.
+const EXACT_SCORE: f32 = 1.0e4;
+/// How many hits of the ranker are looked at to put tools of one name in order.
+const ORDERED: usize = 64;
 
 /// Wraps a ranker: tools that the whole query, or a word of it that is written like an identifier,
-/// names come first, sorted by id; the ranker's hits follow. Also fills in the nearest names of an
-/// empty answer. Every name that the query spells out is returned, even beyond the limit, up to
-/// sixteen.
+/// names come first, in the order of the ranker and then by id; the ranker's other hits follow. Also fills
+/// in the nearest names of an empty answer. Every name that the query spells out is returned, even beyond
+/// the limit, up to sixteen.
 #[derive(Debug, Clone)]
 pub struct ExactFirst<R>(pub R);
 
@@ -54,17 +56,21 @@ impl<R: Ranker> Ranker for ExactFirst<R> {
 impl Index for ExactIndex {
     async fn search(&self, request: &SearchRequest) -> Result<SearchResponse, SearchError> {
         let named = named(&self.catalog, &request.query);
-        if request.limit == 1 && named.len() == 1 {
-            return Ok(SearchResponse::of(self.exact_hits(&named, request.explain)));
+        let mut wider = request.clone();
+        if named.len() > 1 {
+            wider.limit = request.limit.max(ORDERED);
         }
-        let mut ranked = self.inner.search(request).await?;
+        let mut ranked = self.inner.search(&wider).await?;
         if named.is_empty() {
             if ranked.hits.is_empty() && ranked.nearest.is_empty() {
                 ranked.nearest = self.catalog.nearest(&request.query, MAX_SUGGESTIONS);
             }
             return Ok(ranked);
         }
-        let mut hits = self.exact_hits(&named, request.explain);
+        let mut hits = self.exact_hits(&named, &ranked.hits);
+        if request.explain {
+            hits.iter_mut().for_each(explain);
+        }
         let room = request.limit.saturating_sub(hits.len());
         ranked.hits.retain(|hit| !named.contains(&hit.position));
         hits.extend(ranked.hits.into_iter().take(room));
@@ -79,19 +85,28 @@ impl Index for ExactIndex {
 }
 
 impl ExactIndex {
-    fn exact_hits(&self, named: &BTreeSet<usize>, explain: bool) -> Vec<Hit> {
+    /// The named tools, each with what the ranker says about it.
+    fn exact_hits(&self, named: &BTreeSet<usize>, ranked: &[Hit]) -> Vec<Hit> {
         let hit = |at: &usize| {
-            let tool = &self.catalog.entries()[*at];
-            let mut hit = Hit::new(*at, tool.id.clone(), EXACT_SCORE);
+            let found = ranked.iter().find(|hit| hit.position == *at);
+            let mut hit = found.cloned().unwrap_or_else(|| {
+                let id = self.catalog.entries()[*at].id.clone();
+                Hit::new(*at, id, 0.0)
+            });
+            hit.score += EXACT_SCORE;
             hit.exact = true;
-            if explain {
-                hit.evidence
-                    .push(Evidence::new("exact", tool.name.as_str(), EXACT_SCORE));
-            }
             hit
         };
-        named.iter().map(hit).collect()
+        let mut hits: Vec<Hit> = named.iter().map(hit).collect();
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
+        hits
     }
+}
+
+/// Puts the name before all other evidence.
+fn explain(hit: &mut Hit) {
+    let name = Evidence::new("exact", hit.id.name(), EXACT_SCORE);
+    hit.evidence.insert(0, name);
 }
 
 /// Places of the tools that a query names, as a whole or by identifier-like words.
