@@ -225,6 +225,23 @@ impl Dialect {
         }
     }
 
+    /// The entry for a result as its client wrote it ([`PastResult::raw`](crate::PastResult::raw)), under
+    /// another id.
+    #[must_use]
+    pub fn result_as_sent(self, raw: &Value, id: &str) -> Value {
+        let mut entry = raw.clone();
+        let name = match self {
+            Self::OpenAiChat => "tool_call_id",
+            Self::OpenAiResponses => "call_id",
+            Self::AnthropicMessages => "tool_use_id",
+        };
+        crate::parts::set(&mut entry, name, Value::from(id));
+        match self {
+            Self::AnthropicMessages => json!({"role": "user", "content": [entry]}),
+            _ => entry,
+        }
+    }
+
     /// Reads an answer. Missing or doubled ids of calls are filled in, and arguments that are no JSON
     /// are emptied, in the answer itself, so that it can stand in a history.
     ///
