@@ -16,8 +16,11 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use toolsearch_invoke::{Progress, ProgressSink};
 use toolsearch_mode::Rendered;
-use toolsearch_runtime::{ModelCall, Reply, Session};
+use toolsearch_policy::Approver;
+use toolsearch_runtime::{ModelCall, Pending, Reply, Session};
 use toolsearch_schema::names::sanitise_label;
+
+use crate::elicit::{self, Continued, Form, Inputs, Told, Waiting};
 
 /// Reports that wait to be sent; further ones are left out.
 const QUEUED_REPORTS: usize = 64;
@@ -33,6 +36,28 @@ const MAX_LABEL_CHARS: usize = 80;
 pub(crate) struct Call {
     name: String,
     arguments: Value,
+    /// Set when the call is made again with answers of the client.
+    inputs: Option<Inputs>,
+}
+
+/// How the person behind the client is asked for consent.
+#[derive(Debug, Clone)]
+pub(crate) enum Asking {
+    /// Not at all: whoever the session asks is asked.
+    Not,
+    /// By a request, while the call waits.
+    Request(Arc<dyn Approver>),
+    /// By the answer: the client makes the call again.
+    Answer(Arc<Waiting>),
+}
+
+/// What a call is answered with.
+#[derive(Debug)]
+pub(crate) enum Answered {
+    /// A result.
+    Done(Rendered),
+    /// What the client has to find out first.
+    Asks(Value),
 }
 
 impl Call {
@@ -57,10 +82,12 @@ impl Call {
             Some(Value::String(text)) => object_in(&text),
             Some(_) => None,
         };
+        let inputs = inputs(&mut params);
         match arguments {
             Some(arguments) => Ok(Self {
                 name,
                 arguments: Value::Object(arguments),
+                inputs,
             }),
             None => {
                 let name = sanitise_label(&name, MAX_LABEL_CHARS);
@@ -71,28 +98,92 @@ impl Call {
     }
 
     /// Runs the call; a panic inside becomes a failed result.
-    async fn run(self, session: &Session, progress: Option<Arc<dyn ProgressSink>>) -> Rendered {
+    async fn run(
+        self,
+        session: &Session,
+        asking: &Asking,
+        progress: Option<Arc<dyn ProgressSink>>,
+    ) -> Answered {
         let name = sanitise_label(&self.name, MAX_LABEL_CHARS);
-        let mut call = ModelCall::new(self.name, self.arguments);
-        call.progress = progress;
-        match AssertUnwindSafe(session.handle(call)).catch_unwind().await {
-            Ok(Reply::Done(answer)) => answer,
-            Ok(Reply::Pending(pending)) => {
-                let calls = pending.calls();
-                let ids: Vec<&str> = calls.iter().map(|call| call.tool.id.as_str()).collect();
-                Rendered::error(format!(
-                    "The client runs these tools itself, they cannot be called from here: {}. Call \
-                     them by their own names.",
-                    ids.join(", ")
-                ))
+        let work = async {
+            match asking {
+                Asking::Answer(waiting) => self.by_answer(session, waiting, progress).await,
+                Asking::Not => self.at_once(session, None, progress).await,
+                Asking::Request(approver) => {
+                    self.at_once(session, Some(Arc::clone(approver)), progress)
+                        .await
+                }
             }
+        };
+        match AssertUnwindSafe(work).catch_unwind().await {
+            Ok(answer) => answer,
             Err(_) => {
                 tracing::error!(call = name, "a call panicked");
-                Rendered::error(format!(
+                Answered::Done(Rendered::error(format!(
                     "`{name}` failed by a fault in toolsearch itself; it may have had effects. Do \
                      not repeat it; tell the user. Other tools go on working."
-                ))
+                )))
             }
+        }
+    }
+
+    async fn at_once(
+        self,
+        session: &Session,
+        approver: Option<Arc<dyn Approver>>,
+        progress: Option<Arc<dyn ProgressSink>>,
+    ) -> Answered {
+        let mut call = ModelCall::new(self.name, self.arguments);
+        call.progress = progress;
+        call.approver = approver;
+        Answered::Done(match session.handle(call).await {
+            Reply::Done(answer) => answer,
+            Reply::Pending(pending) => for_the_client(&pending),
+        })
+    }
+
+    /// Runs the call as far as it goes without an answer of the client.
+    async fn by_answer(
+        self,
+        session: &Session,
+        waiting: &Waiting,
+        progress: Option<Arc<dyn ProgressSink>>,
+    ) -> Answered {
+        let told = Told {
+            name: self.name.clone(),
+            arguments: self.arguments.clone(),
+        };
+        let (reply, form, session) = match self.inputs {
+            None => {
+                let form = Arc::new(Form::default());
+                let mut call = ModelCall::new(self.name, self.arguments);
+                call.progress = progress;
+                call.approver = Some(Arc::clone(&form) as _);
+                call.waits = true;
+                (session.handle(call).await, form, session.clone())
+            }
+            Some(inputs) => {
+                let Some(continued) = waiting.take(&inputs, &told) else {
+                    return Answered::Done(elicit::too_late());
+                };
+                let Continued {
+                    session,
+                    pending,
+                    form,
+                } = continued;
+                let reply = match session.resume(pending, Vec::new()).await {
+                    Ok(reply) => reply,
+                    Err((_, pending)) => Reply::Pending(Box::new(pending)),
+                };
+                (reply, form, session)
+            }
+        };
+        match reply {
+            Reply::Done(answer) => Answered::Done(answer),
+            Reply::Pending(pending) if pending.held().is_empty() => {
+                Answered::Done(for_the_client(&pending))
+            }
+            Reply::Pending(pending) => Answered::Asks(waiting.put(told, &session, *pending, &form)),
         }
     }
 
@@ -101,15 +192,16 @@ impl Call {
     pub(crate) async fn answer(
         self,
         session: &Session,
+        asking: &Asking,
         peer: &Peer<RoleServer>,
         token: Option<ProgressToken>,
-    ) -> Rendered {
+    ) -> Answered {
         let Some(token) = token else {
-            return self.run(session, None).await;
+            return self.run(session, asking, None).await;
         };
         let (sink, reports) = mpsc::channel(QUEUED_REPORTS);
         let mut reporting = std::pin::pin!(report(peer, token, reports));
-        let mut running = std::pin::pin!(self.run(session, Some(Arc::new(Sink(sink)))));
+        let mut running = std::pin::pin!(self.run(session, asking, Some(Arc::new(Sink(sink)))));
         let answer = tokio::select! {
             answer = &mut running => answer,
             () = &mut reporting => return running.await,
@@ -118,6 +210,29 @@ impl Call {
         let _ = timeout(REPORTS_PATIENCE, reporting).await;
         answer
     }
+}
+
+/// The gateway runs nothing that the client has to run.
+fn for_the_client(pending: &Pending) -> Rendered {
+    let calls = pending.calls();
+    let ids: Vec<&str> = calls.iter().map(|call| call.tool.id.as_str()).collect();
+    Rendered::error(format!(
+        "The client runs these tools itself, they cannot be called from here: {}. Call them by their \
+         own names.",
+        ids.join(", ")
+    ))
+}
+
+/// What comes with a call that is made again.
+fn inputs(params: &mut Map<String, Value>) -> Option<Inputs> {
+    let Some(Value::String(state)) = params.remove("requestState") else {
+        return None;
+    };
+    let responses = match params.remove("inputResponses") {
+        Some(Value::Object(responses)) => responses,
+        _ => Map::new(),
+    };
+    Some(Inputs { state, responses })
 }
 
 /// `""`, `"null"` and `"{…}"` are what clients send that keep arguments as text.

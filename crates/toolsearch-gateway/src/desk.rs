@@ -4,37 +4,32 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::sleep;
 use toolsearch_runtime::Session;
 
-use crate::answer;
+use crate::listing::{Listing, Listings};
 use crate::source::{ClientInfo, SessionSource, SourceError};
 
 /// A session and what a client reads of it. Immutable.
 #[derive(Debug)]
 pub(crate) struct Shown {
+    /// Dropped before the session, as [`Listings::of`] asks.
+    pub(crate) listing: Arc<Listing>,
     pub(crate) session: Session,
-    /// Entries of `tools/list`.
-    pub(crate) tools: Value,
-    pub(crate) instructions: Option<String>,
 }
 
 impl Shown {
-    fn of(session: Session) -> Self {
-        let tools = answer::tools(&session);
-        let instructions = answer::instructions(&session);
+    fn of(session: Session, listings: &Listings) -> Self {
         Self {
+            listing: listings.of(&session),
             session,
-            tools,
-            instructions,
         }
     }
 
     /// Whether a client that knows the other list must read this one.
     fn differs_from(&self, other: &Self) -> bool {
-        self.tools != other.tools
+        !Arc::ptr_eq(&self.listing, &other.listing) && self.listing.tools != other.listing.tools
     }
 }
 
@@ -43,6 +38,7 @@ impl Shown {
 pub(crate) struct Desk {
     source: Arc<dyn SessionSource>,
     client: ClientInfo,
+    listings: Arc<Listings>,
     /// Receivers are woken only when the list of tools became another.
     shown: watch::Sender<Arc<Shown>>,
 }
@@ -51,12 +47,14 @@ impl Desk {
     pub(crate) async fn open(
         source: Arc<dyn SessionSource>,
         client: ClientInfo,
+        listings: Arc<Listings>,
     ) -> Result<Self, SourceError> {
         let session = source.open(&client).await?;
-        let (shown, _) = watch::channel(Arc::new(Shown::of(session)));
+        let (shown, _) = watch::channel(Arc::new(Shown::of(session, &listings)));
         Ok(Self {
             source,
             client,
+            listings,
             shown,
         })
     }
@@ -92,7 +90,7 @@ impl Desk {
                 return;
             }
         };
-        let next = Arc::new(Shown::of(session));
+        let next = Arc::new(Shown::of(session, &self.listings));
         let changed = next.differs_from(&previous);
         self.shown.send_if_modified(|shown| {
             *shown = next;

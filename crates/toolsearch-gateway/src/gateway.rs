@@ -101,7 +101,8 @@ impl Gateway {
     {
         let (ended, end) = watch::channel(false);
         let (wire, writer) = Wire::start(input, output, &self.options, ended);
-        let connection = Connection::new(Arc::clone(&self.source), &self.options, end);
+        let connection =
+            Connection::new(Arc::clone(&self.source), &self.options, end, Arc::default());
         let end = match serve_server(connection, wire).await {
             Ok(running) => match running.waiting().await {
                 Ok(QuitReason::JoinError(error)) | Err(error) => {

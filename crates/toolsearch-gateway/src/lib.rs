@@ -12,17 +12,23 @@
 
 mod answer;
 mod call;
+mod clients;
 mod desk;
+mod elicit;
 mod entrance;
 mod gateway;
 pub mod http;
 mod listen;
-pub mod proxy;
+mod listing;
+mod queue;
+mod relay;
 mod service;
 mod source;
 mod stdio;
 
+pub use clients::Clients;
 pub use entrance::{Entrance, EntranceError, Entrances};
 pub use gateway::{Gateway, GatewayOptions, ServeError};
+pub use relay::{News, Shelf, ShelfError, ShelfEvent, ShelfRequest};
+pub use queue::{ApprovalQueue, QueueAnswer, QueueError, QueueListing, QueuedCall};
 pub use source::{ClientInfo, SessionSource, SourceError};
-pub use toolsearch_dialect::Dialect;

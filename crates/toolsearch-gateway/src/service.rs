@@ -12,16 +12,20 @@ use rmcp::model::{
     ServerResult,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, Service};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::{OnceCell, Semaphore, watch};
 use tokio::task::JoinSet;
 use toolsearch_schema::names::sanitise_label;
 
 use crate::answer::{self, Era};
-use crate::call::Call;
+use crate::call::{Answered, Asking, Call};
+use crate::clients::Place;
 use crate::desk::Desk;
+use crate::elicit::{Elicit, Waiting, can_ask};
 use crate::gateway::GatewayOptions;
 use crate::listen;
+use crate::listing::Listings;
+use crate::relay::{self, METHODS, Shelves, Watched};
 use crate::source::{ClientInfo, SessionSource};
 
 /// Most characters of a method name in a message.
@@ -31,11 +35,18 @@ const MAX_METHOD_CHARS: usize = 80;
 #[derive(Debug)]
 pub(crate) struct Connection {
     source: Arc<dyn SessionSource>,
+    listings: Arc<Listings>,
+    /// Where servers find the client with their questions.
+    place: Mutex<Option<Place>>,
     settle: Duration,
     desk: OnceCell<Arc<Desk>>,
     calls: Semaphore,
+    /// Calls that wait for answers of the client.
+    waiting: Arc<Waiting>,
     /// True once the client has closed its side.
     end: watch::Receiver<bool>,
+    /// Resources that the client subscribed to.
+    watched: Arc<Watched>,
     /// What goes on besides requests; ends with the connection.
     tasks: Mutex<JoinSet<()>>,
 }
@@ -45,11 +56,25 @@ pub(crate) fn software() -> Implementation {
     Implementation::new("toolsearch", env!("CARGO_PKG_VERSION"))
 }
 
-fn capabilities() -> ServerCapabilities {
-    ServerCapabilities::builder()
+fn capabilities(shelves: bool) -> ServerCapabilities {
+    let mut capabilities = ServerCapabilities::builder()
         .enable_tools()
         .enable_tool_list_changed()
-        .build()
+        .build();
+    if shelves {
+        let relayed = ServerCapabilities::builder()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_completions()
+            .build();
+        capabilities.prompts = relayed.prompts;
+        capabilities.resources = relayed.resources;
+        capabilities.completions = relayed.completions;
+    }
+    capabilities
 }
 
 impl Connection {
@@ -57,13 +82,18 @@ impl Connection {
         source: Arc<dyn SessionSource>,
         options: &GatewayOptions,
         end: watch::Receiver<bool>,
+        listings: Arc<Listings>,
     ) -> Self {
         Self {
             source,
+            listings,
+            place: Mutex::default(),
             settle: options.settle,
             desk: OnceCell::new(),
             calls: Semaphore::new(options.calls.clamp(1, Semaphore::MAX_PERMITS)),
+            waiting: Arc::default(),
             end,
+            watched: Arc::default(),
             tasks: Mutex::default(),
         }
     }
@@ -73,7 +103,8 @@ impl Connection {
         let open = async || {
             // Taken before planning, so that a change during it is not missed.
             let changes = self.source.changes();
-            let desk = Arc::new(Desk::open(Arc::clone(&self.source), client).await?);
+            let (source, listings) = (Arc::clone(&self.source), Arc::clone(&self.listings));
+            let desk = Arc::new(Desk::open(source, client, listings).await?);
             if let Some(changes) = changes {
                 self.spawn(Arc::clone(&desk).follow(changes, self.settle));
             }
@@ -103,12 +134,23 @@ impl Connection {
         let first = !self.desk.initialized();
         let desk = self.desk(client).await?;
         if first {
+            if can_ask(Some(&params.capabilities))
+                && let Some(clients) = self.source.clients()
+            {
+                let place = clients.enter(desk.shown().session.id(), context.peer.clone());
+                *self.place.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
+            }
             self.spawn(listen::announce(desk.subscribe(), context.peer.clone()));
+            if let Some(news) = self.source.news() {
+                let source = Arc::clone(&self.source);
+                let watched = Arc::clone(&self.watched);
+                self.spawn(listen::pass_on(news, source, watched, context.peer.clone()));
+            }
         }
-        let mut result = InitializeResult::new(capabilities())
+        let mut result = InitializeResult::new(capabilities(self.source.has_shelves()))
             .with_server_info(software())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE);
-        result.instructions.clone_from(&desk.shown().instructions);
+        result.instructions.clone_from(&desk.shown().listing.instructions);
         Ok(ServerResult::InitializeResult(result))
     }
 
@@ -118,14 +160,15 @@ impl Connection {
     ) -> Result<ServerResult, ErrorData> {
         let desk = self.desk(client(context)).await?;
         let versions = ProtocolVersion::KNOWN_VERSIONS.to_vec();
-        let mut result = DiscoverResult::new(versions, capabilities()).with_server_info(software());
-        result.instructions.clone_from(&desk.shown().instructions);
+        let capabilities = capabilities(self.source.has_shelves());
+        let mut result = DiscoverResult::new(versions, capabilities).with_server_info(software());
+        result.instructions.clone_from(&desk.shown().listing.instructions);
         Ok(ServerResult::DiscoverResult(result))
     }
 
     async fn list(&self, context: &RequestContext<RoleServer>) -> Result<ServerResult, ErrorData> {
         let desk = self.desk(client(context)).await?;
-        Ok(raw(answer::list(&desk.shown().tools, era(context))))
+        Ok(raw(answer::list(&desk.shown().listing.tools, era(context))))
     }
 
     async fn call(
@@ -137,8 +180,56 @@ impl Connection {
         let shown = self.desk(client(context)).await?.shown();
         let _slot = self.calls.acquire().await;
         let token = context.meta.get_progress_token();
-        let answer = call.answer(&shown.session, &context.peer, token).await;
-        Ok(raw(answer::result(answer, era(context))))
+        let asking = self.asking(context);
+        let answer = call.answer(&shown.session, &asking, &context.peer, token);
+        Ok(raw(match answer.await {
+            Answered::Done(answer) => answer::result(answer, era(context)),
+            Answered::Asks(question) => question,
+        }))
+    }
+
+    /// How this client's user is asked for consent, if the client can and may.
+    fn asking(&self, context: &RequestContext<RoleServer>) -> Asking {
+        if !self.source.asks_users() || !can_ask(context.client_capabilities().as_ref()) {
+            return Asking::Not;
+        }
+        match era(context) {
+            Era::Handshake => Asking::Request(Arc::new(Elicit(context.peer.clone()))),
+            Era::Inline => Asking::Answer(Arc::clone(&self.waiting)),
+        }
+    }
+
+    /// Resources and prompts of the servers.
+    async fn relay(
+        &self,
+        method: &str,
+        params: Option<Value>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        let params = match params {
+            Some(Value::Object(params)) => params,
+            _ => Map::new(),
+        };
+        let _slot = self.calls.acquire().await;
+        let shelves = Shelves::new(self.source.shelves());
+        let era = era(context);
+        match method {
+            // Since 2026-07-28 changes are listened to, not subscribed to.
+            "resources/subscribe" | "resources/unsubscribe" if era == Era::Inline => {
+                Err(unknown(method))
+            }
+            "resources/subscribe" => {
+                let uri = relay::text(&params, "uri")?;
+                let (owner, own) = shelves.subscribe(&uri, era).await?;
+                self.watched.add(owner, own, uri)?;
+                Ok(ServerResult::empty(()))
+            }
+            "resources/unsubscribe" => {
+                self.watched.remove(&relay::text(&params, "uri")?);
+                Ok(ServerResult::empty(()))
+            }
+            _ => Ok(raw(shelves.answer(method, params, era).await?)),
+        }
     }
 
     async fn handle(
@@ -155,11 +246,14 @@ impl Connection {
             ClientRequest::SubscriptionsListenRequest(request) if era(context) == Era::Inline => {
                 let desk = self.desk(client(context)).await?;
                 let wanted = &request.params.notifications;
-                listen::listen(wanted, desk, context, self.end.clone()).await
+                listen::listen(wanted, desk, &self.source, context, self.end.clone()).await
             }
             ClientRequest::CustomRequest(request) => match request.method.as_str() {
                 "tools/list" => self.list(context).await,
                 "tools/call" => self.call(request.params, context).await,
+                method if METHODS.contains(&method) && self.source.has_shelves() => {
+                    self.relay(method, request.params.clone(), context).await
+                }
                 other => Err(unknown(other)),
             },
             other => Err(unknown(other.method())),
@@ -202,7 +296,7 @@ impl Service<RoleServer> for Connection {
     }
 
     fn get_info(&self) -> ServerConfig {
-        InitializeResult::new(capabilities())
+        InitializeResult::new(capabilities(self.source.has_shelves()))
             .with_server_info(software())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }

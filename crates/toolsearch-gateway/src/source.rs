@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rmcp::model::Implementation;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
 use toolsearch_runtime::Session;
 use toolsearch_schema::names::sanitise_label;
+
+use crate::clients::Clients;
+use crate::relay::{News, Shelf};
 
 /// Most characters of what a client says about itself.
 const MAX_NAME_CHARS: usize = 120;
@@ -88,6 +91,34 @@ pub trait SessionSource: fmt::Debug + Send + Sync {
         self.open(client).await
     }
 
+    /// The resources and prompts that clients of these sessions may see; none unless said otherwise.
+    /// Asked anew for every request.
+    fn shelves(&self) -> Vec<Arc<dyn Shelf>> {
+        Vec::new()
+    }
+
+    /// Whether there may be resources and prompts, as a client is told when it connects.
+    fn has_shelves(&self) -> bool {
+        !self.shelves().is_empty()
+    }
+
+    /// Where clients that can be asked are entered, so that servers find them. `None` when no server
+    /// asks anything.
+    fn clients(&self) -> Option<Clients> {
+        None
+    }
+
+    /// Changes of the shelves, from now on, those of others included. `None` when there are none.
+    fn news(&self) -> Option<broadcast::Receiver<News>> {
+        None
+    }
+
+    /// Whether the user of a client is asked for consent where the client can do that. Otherwise, and
+    /// for other clients, whoever the runtime asks is asked.
+    fn asks_users(&self) -> bool {
+        true
+    }
+
     /// Counts the occasions on which a session planned now could differ from one planned before.
     /// `None` when that never happens. Changes that come close together lead to one new plan.
     fn changes(&self) -> Option<watch::Receiver<u64>> {
@@ -107,6 +138,26 @@ impl<T: SessionSource + ?Sized> SessionSource for Arc<T> {
         previous: &Session,
     ) -> Result<Session, SourceError> {
         T::reopen(self, client, previous).await
+    }
+
+    fn shelves(&self) -> Vec<Arc<dyn Shelf>> {
+        T::shelves(self)
+    }
+
+    fn has_shelves(&self) -> bool {
+        T::has_shelves(self)
+    }
+
+    fn clients(&self) -> Option<Clients> {
+        T::clients(self)
+    }
+
+    fn news(&self) -> Option<broadcast::Receiver<News>> {
+        T::news(self)
+    }
+
+    fn asks_users(&self) -> bool {
+        T::asks_users(self)
     }
 
     fn changes(&self) -> Option<watch::Receiver<u64>> {

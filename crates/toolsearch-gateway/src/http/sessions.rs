@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::entrance::Entrance;
 use crate::gateway::GatewayOptions;
+use crate::listing::Listings;
 use crate::service::Connection;
 use crate::source::SessionSource;
 
@@ -52,12 +53,14 @@ pub(super) struct Full(pub(super) usize);
 #[derive(Debug)]
 pub(super) struct Sessions {
     open: Mutex<HashMap<Key, Entry>>,
+    listings: Arc<Listings>,
 }
 
 impl Sessions {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             open: Mutex::default(),
+            listings: Arc::default(),
         })
     }
 
@@ -110,7 +113,7 @@ impl Sessions {
             }
         }
         let (lane, wire) = Lane::new();
-        let connection = Connection::new(source, options, lane.end());
+        let connection = Connection::new(source, options, lane.end(), Arc::clone(&self.listings));
         open.insert(
             key.clone(),
             Entry {

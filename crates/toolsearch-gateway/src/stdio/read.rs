@@ -6,8 +6,8 @@
 
 use rmcp::ErrorData;
 use rmcp::model::{
-    ClientCapabilities, ClientJsonRpcMessage, ClientNotification, ClientRequest, CustomRequest,
-    GetMeta, Implementation, InitializeRequest, InitializeRequestParams, JsonRpcMessage,
+    ClientCapabilities, ClientJsonRpcMessage, ClientNotification, ClientRequest, ClientResult,
+    CustomRequest, CustomResult, GetMeta, Implementation, InitializeRequest, InitializeRequestParams, JsonRpcMessage,
     ProtocolVersion, RequestId, RequestMetaObject, SubscriptionsListenRequest,
     SubscriptionsListenRequestParams,
 };
@@ -72,18 +72,20 @@ fn unreadable(line: &[u8]) -> Read {
     })
 }
 
-/// `None` for what needs no answer and means nothing here: notifications but cancellation, and
-/// answers, as nothing is asked of clients.
+/// `None` for what needs no answer and means nothing here: notifications but cancellation, and answers
+/// under names that were never given.
 fn message(value: Value) -> Option<Read> {
     let Value::Object(mut message) = value else {
         let error = ErrorData::invalid_request("a message must be an object", None);
         return Some(Read::Refused(refusal(Value::Null, error)));
     };
     let Some(method) = message.remove("method") else {
-        let answers = message.contains_key("result") || message.contains_key("error");
-        let error = ErrorData::invalid_request("the message has no `method`", None);
         let id = message.remove("id").unwrap_or_default();
-        return (!answers).then(|| Read::Refused(refusal(id, error)));
+        if message.contains_key("result") || message.contains_key("error") {
+            return answer(&id, message).map(|answer| Read::Message(Box::new(answer)));
+        }
+        let error = ErrorData::invalid_request("the message has no `method`", None);
+        return Some(Read::Refused(refusal(id, error)));
     };
     let params = message.remove("params").filter(|params| !params.is_null());
     let Some(raw) = message.remove("id") else {
@@ -96,6 +98,21 @@ fn message(value: Value) -> Option<Read> {
     Some(match request(method, params) {
         Ok(request) => Read::Message(Box::new(JsonRpcMessage::request(request, id))),
         Err(error) => Read::Refused(refusal(raw, error)),
+    })
+}
+
+/// What the client says to a question of this side. The result stays raw.
+fn answer(id: &Value, mut message: Map<String, Value>) -> Option<ClientJsonRpcMessage> {
+    let id = decode::<RequestId>(id)?;
+    Some(match (message.remove("result"), message.remove("error")) {
+        (Some(result), None) => {
+            JsonRpcMessage::response(ClientResult::CustomResult(CustomResult(result)), id)
+        }
+        (_, error) => {
+            let error = error.as_ref().and_then(decode::<ErrorData>);
+            let unclear = || ErrorData::internal_error("the answer of the client is unclear", None);
+            JsonRpcMessage::error(error.unwrap_or_else(unclear), Some(id))
+        }
     })
 }
 

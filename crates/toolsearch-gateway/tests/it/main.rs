@@ -9,5 +9,6 @@ mod http;
 mod modes;
 mod replan;
 mod results;
+mod shelves;
 mod wire;
 mod world;

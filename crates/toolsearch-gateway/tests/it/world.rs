@@ -8,12 +8,12 @@ use serde_json::{Map, Value, json};
 use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
 };
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use toolsearch_catalog::{Outcome, Source, ToolDescriptor};
 use toolsearch_gateway::{
-    ClientInfo, Gateway, GatewayOptions, ServeError, SessionSource, SourceError,
+    ClientInfo, Gateway, GatewayOptions, News, ServeError, SessionSource, Shelf, SourceError,
 };
 use toolsearch_invoke::{Invocation, InvokeError, Invoker, Invokers, Listing, Progress};
 use toolsearch_mode::{Direct, Mode};
@@ -116,6 +116,8 @@ pub(crate) struct World {
     changes: watch::Sender<u64>,
     pub(crate) opened: Mutex<Vec<ClientInfo>>,
     refusal: Option<&'static str>,
+    pub(crate) shelves: Vec<Arc<dyn Shelf>>,
+    news: broadcast::Sender<News>,
 }
 
 pub(crate) fn mode(name: &str) -> Arc<dyn Mode> {
@@ -154,6 +156,8 @@ impl World {
             changes: watch::channel(0).0,
             opened: Mutex::default(),
             refusal: None,
+            shelves: Vec::new(),
+            news: broadcast::Sender::new(16),
         };
         (world, happened)
     }
@@ -166,6 +170,10 @@ impl World {
     pub(crate) fn now_lists(&self, listed: Vec<ToolDescriptor>) {
         *self.listed.lock().unwrap() = listed.into_iter().map(Arc::new).collect();
         self.changes.send_modify(|count| *count += 1);
+    }
+
+    pub(crate) fn tells(&self, news: News) {
+        self.news.send(news).expect("somebody listens");
     }
 
     pub(crate) fn says_changed(&self) {
@@ -186,6 +194,14 @@ impl SessionSource for World {
             .runtime
             .open(OpenRequest::new(Default::default(), vec![listing]))
             .await?)
+    }
+
+    fn shelves(&self) -> Vec<Arc<dyn Shelf>> {
+        self.shelves.clone()
+    }
+
+    fn news(&self) -> Option<broadcast::Receiver<News>> {
+        Some(self.news.subscribe())
     }
 
     fn changes(&self) -> Option<watch::Receiver<u64>> {

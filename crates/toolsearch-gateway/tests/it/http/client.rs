@@ -10,6 +10,8 @@ use crate::world::tool;
 
 #[tokio::test]
 async fn a_client_lists_and_calls_in_both_forms() {
+    // Nothing is encrypted here, but the client of rmcp wants to be able to.
+    let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
     let served = Served::new(vec![tool("echo")]).await;
     let discover = ClientLifecycleMode::Discover {
         preferred_versions: vec![ProtocolVersion::NO_INITIALIZE],

@@ -5,3 +5,4 @@ mod client;
 mod forms;
 mod life;
 mod served;
+mod tls;

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use toolsearch_catalog::ToolDescriptor;
-use toolsearch_gateway::http::{HttpControl, HttpGateway, HttpOptions};
+use toolsearch_gateway::http::{HttpControl, HttpGateway, HttpOptions, Tls};
 use toolsearch_gateway::{Entrance, EntranceError, Entrances, SessionSource};
 
 use crate::world::{INLINE, NEWEST, PATIENCE, Step, World, options};
@@ -69,15 +69,26 @@ impl Served {
     }
 
     pub(crate) async fn with(tools: Vec<ToolDescriptor>, http: HttpOptions) -> Self {
+        Self::over(tools, http, None).await
+    }
+
+    pub(crate) async fn over(
+        tools: Vec<ToolDescriptor>,
+        http: HttpOptions,
+        tls: Option<Tls>,
+    ) -> Self {
         let (world, steps) = World::new("tools", tools);
         let house = Arc::new(House {
             world: Arc::new(world),
             entered: std::sync::Mutex::default(),
         });
         let address = "127.0.0.1:0".parse().unwrap();
-        let gateway = HttpGateway::bind(address, Arc::clone(&house) as _, http)
+        let mut gateway = HttpGateway::bind(address, Arc::clone(&house) as _, http)
             .await
             .unwrap();
+        if let Some(tls) = tls {
+            gateway = gateway.with_tls(tls);
+        }
         let address = gateway.address().unwrap();
         let control = gateway.control();
         let (stop, stopped) = oneshot::channel();
