@@ -9,9 +9,13 @@ use futures::future::join_all;
 use toolsearch::catalog::{CatalogMode, Source, Trust};
 use toolsearch::invoke::{Invokers, Listing, Outage, OutageKind, Provider};
 use toolsearch_config::{
-    Endpoint, Server, ServerCatalogMode, ServerDefinition, ServerState, ServerTrust,
+    Endpoint, Expanded, Server, ServerCatalogMode, ServerDefinition, ServerState, ServerTrust,
 };
-use toolsearch_mcp::{McpServer, Secret, ServerSpec, ServerStatus, StdioCommand, ToolFilter};
+use toolsearch_mcp::oauth::TokenStore;
+use toolsearch_mcp::{
+    HttpAddress, HttpTransport, McpServer, Secret, ServerSpec, ServerStatus, StartLimit,
+    StdioCommand, ToolFilter,
+};
 use toolsearch_sample::Sample;
 
 use crate::fault::Fault;
@@ -23,6 +27,12 @@ use super::{offline, plugins};
 const MAX_NESTING: u32 = 4;
 /// The variable that counts it.
 const NESTING: &str = "TOOLSEARCH_NESTING";
+/// Servers that may begin to start at the same time, unless a call waits for one.
+const MAX_STARTS: usize = 8;
+/// The folder of the last tool lists, in the state folder.
+const LISTS: &str = "lists";
+/// The folder of tokens, in the state folder.
+const TOKENS: &str = "tokens";
 
 /// What the tools are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,14 +45,15 @@ pub(crate) enum Kind {
     Configured,
 }
 
-/// The sources of one process: who lists and who runs.
-#[derive(Debug)]
+/// The sources of one process: who lists and who runs. A copy shares them.
+#[derive(Debug, Clone)]
 pub(crate) struct Sources {
     pub(crate) kind: Kind,
     /// Listings that do not change while the process runs.
     fixed: Vec<Listing>,
     pub(crate) servers: Vec<Arc<McpServer>>,
     pub(crate) invokers: Invokers,
+    starts: StartLimit,
 }
 
 /// A source as it is now.
@@ -64,6 +75,7 @@ impl Sources {
             fixed: sample.listings(),
             servers: Vec::new(),
             invokers: sample.invokers(),
+            starts: StartLimit::new(MAX_STARTS),
         }
     }
 
@@ -75,6 +87,7 @@ impl Sources {
                 fixed: offline::read(tools)?,
                 servers: Vec::new(),
                 invokers: Invokers::new(),
+                starts: StartLimit::new(MAX_STARTS),
             });
         }
         let settings = &configuration.settings;
@@ -87,6 +100,7 @@ impl Sources {
             fixed: Vec::new(),
             servers: Vec::new(),
             invokers: Invokers::new(),
+            starts: StartLimit::new(MAX_STARTS),
         };
         for (name, server) in &settings.mcp_servers {
             sources.server(name, server, nesting);
@@ -99,8 +113,7 @@ impl Sources {
         let outage =
             |kind, reason: &str| Listing::outage(Source::Mcp, Outage::new(name, kind, reason));
         let spec = match &server.state {
-            ServerState::Ready(Endpoint::Stdio { .. }) => spec(name, server),
-            ServerState::Ready(_) => None,
+            ServerState::Ready(endpoint) => spec(name, server, endpoint),
             ServerState::Disabled => {
                 let reason = server.state.to_string();
                 self.fixed.push(outage(OutageKind::Disabled, &reason));
@@ -119,7 +132,7 @@ impl Sources {
             }
         };
         let Some(mut spec) = spec else {
-            let reason = "servers over HTTP cannot be reached by this version; use a command";
+            let reason = "servers of this kind cannot be reached by this version";
             self.fixed.push(outage(OutageKind::Failed, reason));
             return;
         };
@@ -127,6 +140,8 @@ impl Sources {
             let inner = Secret::from((nesting + 1).to_string());
             stdio.env.insert(NESTING.to_owned(), inner);
         }
+        spec.cache = state_folder().map(|state| state.join(LISTS));
+        spec.start_limit = Some(self.starts.clone());
         let server = McpServer::new(spec);
         let invokers = std::mem::take(&mut self.invokers);
         self.invokers = invokers.bind(Source::Mcp, name, Arc::clone(&server) as _);
@@ -150,9 +165,13 @@ impl Sources {
         self.with_servers(join_all(self.servers.iter().map(Provider::list)).await)
     }
 
-    /// All tools as far as they are known after `wait`.
+    /// All tools as far as they are known after `wait`. A server whose tools are known from an earlier
+    /// process is started, but not waited for.
     pub(crate) async fn list_within(&self, wait: Duration) -> Vec<Listing> {
-        let lists = self.servers.iter().map(|server| server.list_within(wait));
+        let lists = self.servers.iter().map(|server| {
+            let known = server.list_cached().is_some() && server.status().stale;
+            server.list_within(if known { Duration::ZERO } else { wait })
+        });
         self.with_servers(join_all(lists).await)
     }
 
@@ -209,28 +228,55 @@ fn nesting() -> Result<u32, Fault> {
     }
 }
 
+/// Where this program keeps what it knows.
+fn state_folder() -> Option<PathBuf> {
+    let state = variable("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute())
+        .or_else(|| Some(std::env::home_dir()?.join(".local/state")))?;
+    Some(state.join("toolsearch"))
+}
+
+/// Where tokens of logins are kept.
+pub(crate) fn token_store() -> Option<TokenStore> {
+    state_folder().map(|state| TokenStore::new(state.join(TOKENS)))
+}
+
 /// How the client has to reach a server that stands ready.
-fn spec(name: &str, server: &Server) -> Option<ServerSpec> {
-    let ServerState::Ready(Endpoint::Stdio {
-        command,
-        args,
-        env,
-        cwd,
-    }) = &server.state
-    else {
-        return None;
+fn spec(name: &str, server: &Server, endpoint: &Endpoint) -> Option<ServerSpec> {
+    let (endpoint, filled) = match endpoint {
+        Endpoint::Stdio {
+            command,
+            args,
+            env,
+            cwd,
+        } => {
+            let words = args.iter().map(|arg| arg.expose().to_owned());
+            let mut stdio = StdioCommand::new(command.expose(), words);
+            stdio.cwd = cwd.as_ref().map(|cwd| Path::new(cwd.expose()).to_owned());
+            for (name, value) in env {
+                stdio.env.insert(name.clone(), Secret::from(value.expose()));
+            }
+            let filled: Vec<&Expanded> = [command].into_iter().chain(args).chain(cwd).collect();
+            (toolsearch_mcp::Endpoint::Stdio(stdio), filled)
+        }
+        Endpoint::Http { url, headers, sse } => {
+            let mut address = HttpAddress::new(url.expose());
+            for (name, value) in headers {
+                let value = Secret::from(value.expose());
+                address.headers.insert(name.clone(), value);
+            }
+            if *sse {
+                address.transport = HttpTransport::Sse;
+            }
+            address.tokens = token_store();
+            (toolsearch_mcp::Endpoint::Http(address), vec![url])
+        }
+        _ => return None,
     };
-    let mut stdio = StdioCommand::new(
-        command.expose(),
-        args.iter().map(|arg| arg.expose().to_owned()),
-    );
-    stdio.cwd = cwd.as_ref().map(|cwd| Path::new(cwd.expose()).to_owned());
-    for (name, value) in env {
-        stdio.env.insert(name.clone(), Secret::from(value.expose()));
-    }
-    let mut spec = ServerSpec::new(name, toolsearch_mcp::Endpoint::Stdio(stdio));
-    let filled = [command].into_iter().chain(args).chain(cwd);
+    let mut spec = ServerSpec::new(name, endpoint);
     spec.secrets = filled
+        .into_iter()
         .filter(|value| value.expose() != value.written())
         .map(|value| Secret::from(value.expose()))
         .collect();
