@@ -74,6 +74,8 @@ pub(crate) enum Command {
     Catalog(CatalogCommand),
     /// Find tools
     Search(SearchArgs),
+    /// Measure how well search finds the right tools
+    Eval(EvalArgs),
     /// Show a tool with its schemas
     Describe(DescribeArgs),
     /// Call a tool
@@ -144,6 +146,23 @@ pub(crate) struct SearchArgs {
     /// Exit with 1 when nothing is found
     #[arg(long)]
     pub(crate) fail_empty: bool,
+}
+
+/// Arguments of `eval`.
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    /// Queries as JSON lines {query, relevant: [ids or owner/name], dataset?, language?}
+    #[arg(long, value_name = "FILE")]
+    pub(crate) queries: Option<PathBuf>,
+    /// Write a chart
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Compare with an earlier `eval --json`; exit with 1 on a drop beyond noise
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// List the queries whose tools are not among the first five hits
+    #[arg(long)]
+    pub(crate) misses: bool,
 }
 
 /// Arguments of `describe` and `catalog show`.

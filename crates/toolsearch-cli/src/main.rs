@@ -15,7 +15,11 @@ use std::time::Duration;
 
 use clap::Parser;
 use tokio::runtime::{Builder, Runtime};
-use tracing_subscriber::EnvFilter;
+use tracing::Level;
+use tracing_subscriber::filter::{FilterExt, filter_fn};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::cli::{Cli, Command};
 use crate::fault::{Done, Exit, Fault};
@@ -80,14 +84,15 @@ fn start_logging(cli: &Cli) {
         1 => "info",
         _ => "debug",
     };
-    let mut filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    // What is below this in there quotes whole messages: arguments and results.
-    filter = filter.add_directive("rmcp=info".parse().expect("because it is a directive"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    // Whatever is more talkative in there quotes whole messages: arguments and results.
+    let unquoted =
+        filter_fn(|what| *what.level() <= Level::INFO || !what.target().starts_with("rmcp"));
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(output::colours_stderr())
-        .init();
+        .with_filter(filter.and(unquoted));
+    tracing_subscriber::registry().with(lines).init();
 }
 
 /// Ends when the person or the system asks the process to end.

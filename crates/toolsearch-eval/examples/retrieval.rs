@@ -1,20 +1,22 @@
 //! `cargo xtask eval`: measures the product's ranker on the set of the crate and on every set of the
-//! folder in `TOOLSEARCH_RETRIEVAL_DATA`, or of `shared/data/retrieval` beside the workspace.
+//! folder that `--data` or `TOOLSEARCH_RETRIEVAL_DATA` names.
 
 #![expect(clippy::print_stdout, reason = "a measurement is there to be read")]
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use toolsearch_eval::{DataSet, Goal, Report, chart, compare, measure, own, read, table};
+use toolsearch_eval::{DataSet, Goal, Report, chart, compare, measure, misses, own, read, table};
 use toolsearch_search::ExactFirst;
 use toolsearch_search_bm25::Bm25;
 
 const USAGE: &str = "\
 options
+  --data FOLDER      folder with one folder a set [default: $TOOLSEARCH_RETRIEVAL_DATA]
   --only NAME        measure this set alone (may be repeated)
   --json FILE        write the report
   --svg FILE         write a chart
+  --misses DEPTH     list the queries whose tools are not among so many hits
   --baseline FILE    compare with an older report and fail on a drop beyond noise";
 
 /// What the rows should reach.
@@ -52,9 +54,11 @@ const MACRO_GOAL: f64 = 0.75;
 
 #[derive(Debug, Default)]
 struct Options {
+    data: Option<PathBuf>,
     only: Vec<String>,
     json: Option<PathBuf>,
     svg: Option<PathBuf>,
+    misses: Option<usize>,
     baseline: Option<PathBuf>,
 }
 
@@ -68,8 +72,10 @@ fn options() -> Result<Options> {
                 .with_context(|| format!("{word} needs a value"))
         };
         match word.as_str() {
+            "--data" => options.data = Some(value()?.into()),
             "--only" => options.only.push(value()?),
             "--json" => options.json = Some(value()?.into()),
+            "--misses" => options.misses = Some(value()?.parse()?),
             "--svg" => options.svg = Some(value()?.into()),
             "--baseline" => options.baseline = Some(value()?.into()),
             _ => bail!("unknown option {word}\n{USAGE}"),
@@ -79,19 +85,16 @@ fn options() -> Result<Options> {
 }
 
 /// The folder of sets outside the project, where there is one.
-fn folder() -> Option<PathBuf> {
-    if let Some(folder) = std::env::var_os("TOOLSEARCH_RETRIEVAL_DATA") {
-        return Some(folder.into());
-    }
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/retrieval");
-    beside.is_dir().then_some(beside)
+fn folder(options: &Options) -> Option<PathBuf> {
+    let named = std::env::var_os("TOOLSEARCH_RETRIEVAL_DATA").map(PathBuf::from);
+    options.data.clone().or(named)
 }
 
-fn sets(only: &[String]) -> Result<Vec<DataSet>> {
+fn sets(options: &Options) -> Result<Vec<DataSet>> {
     let mut sets = vec![own()];
-    match folder() {
+    match folder(options) {
         Some(folder) => sets.extend(read::folder(&folder, "mcp-real")?),
-        None => println!("only the set of the crate: TOOLSEARCH_RETRIEVAL_DATA names no folder"),
+        None => println!("only the set of the crate: --data FOLDER takes others"),
     }
     for set in &mut sets {
         set.by_style |= set.name == "mcp-real";
@@ -99,14 +102,26 @@ fn sets(only: &[String]) -> Result<Vec<DataSet>> {
             query.dataset = None;
         }
     }
+    let only = &options.only;
     sets.retain(|set| only.is_empty() || only.contains(&set.name));
     Ok(sets)
 }
 
 fn main() -> Result<()> {
     let options = options()?;
-    let sets = sets(&options.only)?;
-    let report = measure(&ExactFirst(Bm25::default()), &sets)?;
+    let sets = sets(&options)?;
+    let ranker = ExactFirst(Bm25::default());
+    let report = measure(&ranker, &sets)?;
+    if let Some(depth) = options.misses {
+        for set in &sets {
+            for miss in misses(&ranker, set, depth)? {
+                println!("{}: {}", miss.row, miss.query);
+                println!("  missing {}", miss.missing.join(", "));
+                let found: Vec<&str> = miss.found.iter().map(|id| id.as_str()).collect();
+                println!("  found {}", found.join(", "));
+            }
+        }
+    }
     println!("{}", table(&report, GOALS));
     if let Some(mean) = report.macro_recall_5(MACRO) {
         println!("macro R@5 {mean:.3}, goal {MACRO_GOAL}");

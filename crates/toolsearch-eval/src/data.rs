@@ -27,6 +27,12 @@ impl Tools {
         }
     }
 
+    /// A catalog without further names.
+    #[must_use]
+    pub fn of(catalog: Catalog) -> Self {
+        Self::new(catalog, BTreeMap::new(), 0)
+    }
+
     /// The place in the catalog that a relevance label means: the id of its row, its catalog id, or
     /// its owner and name with a slash between.
     #[must_use]

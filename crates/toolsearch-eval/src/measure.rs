@@ -209,7 +209,7 @@ impl Wake for Unpark {
 }
 
 /// Waits for a future on this thread. Rankers that need a runtime are called inside one.
-fn block_on<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);

@@ -80,16 +80,35 @@ struct QueryRow {
 /// # Errors
 /// [`ReadError`] names the file, and the line where one has another form.
 pub fn tools(path: &Path) -> Result<Tools, ReadError> {
+    tools_of(&[path])
+}
+
+/// Reads the tools of several files and folders as one catalog.
+///
+/// # Errors
+/// [`ReadError`] names the file, and the line where one has another form.
+pub fn tools_of(paths: &[impl AsRef<Path>]) -> Result<Tools, ReadError> {
     let mut gathered = Gathered::default();
-    if path.is_dir() {
-        for file in files(path)? {
-            let owner = file.file_stem().and_then(|stem| stem.to_str());
-            gathered.file(&file, owner.unwrap_or(NO_OWNER))?;
+    for path in paths.iter().map(AsRef::as_ref) {
+        if path.is_dir() {
+            for file in files(path)? {
+                gathered.file(&file, owner_of(&file))?;
+            }
+        } else {
+            gathered.file(path, owner_of(path))?;
         }
-    } else {
-        gathered.file(path, NO_OWNER)?;
     }
     Ok(gathered.close())
+}
+
+/// The server that a file is named after: `github` for `github.tools.json`.
+fn owner_of(file: &Path) -> &str {
+    let name = file.file_name().and_then(|name| name.to_str());
+    let stem = name.and_then(|name| {
+        let endings = [".tools.jsonl", ".tools.json", ".jsonl", ".json"];
+        endings.iter().find_map(|ending| name.strip_suffix(ending))
+    });
+    stem.filter(|stem| !stem.is_empty()).unwrap_or(NO_OWNER)
 }
 
 /// Reads queries from a file of JSON lines.

@@ -34,8 +34,8 @@ pub(crate) struct Core {
     pub(crate) invokers: Invokers,
     pub(crate) outages: Vec<OutageNote>,
     pub(crate) standing: Arc<Mutex<BTreeMap<ToolId, Standing>>>,
-    pub(crate) sequential: Mutex<()>,
-    pub(crate) in_flight: Semaphore,
+    pub(crate) sequential: Arc<Mutex<()>>,
+    pub(crate) in_flight: Arc<Semaphore>,
     pub(crate) results: Arc<Results>,
     pub(crate) guard: Arc<LoopGuard>,
     pub(crate) programs: Programs,
@@ -113,11 +113,15 @@ impl Session {
         let standing = kept.map_or_else(Arc::default, |core| Arc::clone(&core.standing));
         let guard = kept.map_or_else(Arc::default, |core| Arc::clone(&core.guard));
         let calls = kept.map_or_else(Arc::default, |core| Arc::clone(&core.calls));
+        // Calls of the session before may still run.
+        let sequential = kept.map_or_else(Arc::default, |core| Arc::clone(&core.sequential));
+        let in_flight = kept.map(|core| Arc::clone(&core.in_flight));
+        let most = shared.options.in_flight;
+        let in_flight = in_flight.unwrap_or_else(|| Arc::new(Semaphore::new(most)));
         let reader = Arc::new(ResultReader(Arc::clone(&results)));
         let invokers = shared.parts.invokers.clone().merge(&request.invokers);
         let invokers = invokers.bind(Source::Native, OWN_TOOLS, reader);
         let outages = outage_notes(&shared.parts.policy, &request.subject, &outages);
-        let in_flight = Semaphore::new(shared.options.in_flight);
         let core = Core {
             session,
             subject: request.subject,
@@ -125,7 +129,7 @@ impl Session {
             invokers,
             outages,
             standing,
-            sequential: Mutex::default(),
+            sequential,
             in_flight,
             results,
             guard,

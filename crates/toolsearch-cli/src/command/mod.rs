@@ -11,6 +11,7 @@ mod demo;
 mod describe;
 mod doctor;
 mod estimate;
+mod eval;
 mod expectations;
 mod lint;
 mod mcp;
@@ -35,6 +36,7 @@ pub(crate) async fn execute(cli: &Cli, output: &Output) -> Done {
     let common = &cli.common;
     match &cli.command {
         Command::Demo => demo::run(common, output).await,
+        Command::Eval(args) => eval::run(args, common, output).await,
         Command::Serve(_) => serve::run(common, output).await,
         Command::Config(command) => config::run(command, common, output),
         Command::Sessions(command) => sessions::run(command, common, output).await,

@@ -66,6 +66,21 @@ async fn a_session_that_is_planned_again_keeps_results_consent_and_guard() {
 }
 
 #[tokio::test]
+async fn calls_stay_in_turn_while_a_session_is_planned_again() {
+    let office = office(|_, _| {});
+    let before = office.open().await;
+    let mut request = OpenRequest::new(Subject::anyone(), listings());
+    request.continues = Some(before.clone());
+    let after = office.runtime.open(request).await.expect("a session");
+    tokio::join!(
+        tool_call(&before, "alone", json!({})),
+        tool_call(&after, "alone", json!({})),
+    );
+    assert_eq!(office.bench.ran().len(), 2);
+    assert_eq!(office.bench.most_at_once(), 1);
+}
+
+#[tokio::test]
 async fn nothing_is_carried_over_to_another_subject() {
     let person = Arc::new(ScriptedApprover::new([Verdict::ForSession]));
     let office = office(|parts, _| {
