@@ -6,6 +6,7 @@ mod denied;
 mod parity;
 mod programs;
 mod real;
+mod secrets;
 mod support;
 
 mod cli;

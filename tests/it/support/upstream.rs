@@ -14,6 +14,7 @@ pub(crate) struct Upstream {
     results: Value,
     /// Further keys of its entry in the configuration.
     entry: Value,
+    starts: bool,
 }
 
 impl Upstream {
@@ -23,7 +24,14 @@ impl Upstream {
             tools,
             results: json!({}),
             entry: json!({}),
+            starts: true,
         }
+    }
+
+    /// The same server, which tells its surroundings and ends instead of starting.
+    pub(crate) fn that_cannot_start(mut self) -> Self {
+        self.starts = false;
+        self
     }
 
     /// What it answers to calls of a tool; the text is sent as it stands.
@@ -41,7 +49,10 @@ impl Upstream {
     /// Its entry in the configuration; the files that it needs are written.
     pub(crate) fn install(&self, home: &Home) -> (String, Value) {
         let scenario = home.path(&format!("{}.scenario", file_name(&self.owner)));
-        let text = json!({ "tools": self.tools, "results": self.results });
+        let mut text = json!({ "tools": self.tools, "results": self.results });
+        if !self.starts {
+            text["start"] = json!("exit");
+        }
         fs::write(&scenario, text.to_string()).unwrap();
         let mut entry = self.entry.clone();
         let mut args = vec![json!(scenario), json!(log(home, &self.owner))];
