@@ -1,5 +1,5 @@
 //! The gateway over HTTP: who may ask, how much, and which session answers. The protocol itself is
-//! the same as on byte streams; a [`lane`] carries its messages between requests and a session.
+//! the same as on byte streams; lanes carry its messages between requests and a session.
 //!
 //! Other doors are mounted with [`HttpGateway::mount`]: they stand behind the same checks and read the
 //! caller from the extension [`Authenticated`].
