@@ -150,7 +150,9 @@ impl Connection {
         let mut result = InitializeResult::new(capabilities(self.source.has_shelves()))
             .with_server_info(software())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE);
-        result.instructions.clone_from(&desk.shown().listing.instructions);
+        result
+            .instructions
+            .clone_from(&desk.shown().listing.instructions);
         Ok(ServerResult::InitializeResult(result))
     }
 
@@ -162,7 +164,9 @@ impl Connection {
         let versions = ProtocolVersion::KNOWN_VERSIONS.to_vec();
         let capabilities = capabilities(self.source.has_shelves());
         let mut result = DiscoverResult::new(versions, capabilities).with_server_info(software());
-        result.instructions.clone_from(&desk.shown().listing.instructions);
+        result
+            .instructions
+            .clone_from(&desk.shown().listing.instructions);
         Ok(ServerResult::DiscoverResult(result))
     }
 

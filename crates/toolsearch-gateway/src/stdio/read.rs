@@ -7,9 +7,9 @@
 use rmcp::ErrorData;
 use rmcp::model::{
     ClientCapabilities, ClientJsonRpcMessage, ClientNotification, ClientRequest, ClientResult,
-    CustomRequest, CustomResult, GetMeta, Implementation, InitializeRequest, InitializeRequestParams, JsonRpcMessage,
-    ProtocolVersion, RequestId, RequestMetaObject, SubscriptionsListenRequest,
-    SubscriptionsListenRequestParams,
+    CustomRequest, CustomResult, GetMeta, Implementation, InitializeRequest,
+    InitializeRequestParams, JsonRpcMessage, ProtocolVersion, RequestId, RequestMetaObject,
+    SubscriptionsListenRequest, SubscriptionsListenRequestParams,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
