@@ -117,6 +117,7 @@ async fn servers_that_hang_do_not_use_up_the_starts() {
     let limited = |scenario: &Value| {
         let mut spec = spec(scenario);
         spec.start_limit = Some(limit.clone());
+        spec.start_timeout = Duration::from_mins(10);
         McpServer::new(spec)
     };
     let mute = json!({ "mute_on": "initialize" });
