@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::world::{WALL, World};
+use super::world::World;
 
 /// COD-15: programs without end.
 #[test]
 fn endless_programs_are_stopped_and_what_they_did_is_told() {
-    let world = World::with_options(|options| options.code.wall = Duration::from_millis(500));
+    let world = World::with_options(|options| options.code.wall = Duration::from_millis(800));
     let code = "await tools.call('keep', { value: 1 });\nconsole.log('so far');\nwhile (true) {}";
     let ran = world.run(code);
     assert_eq!(ran.answer["error"]["code"], "timeout", "{:#}", ran.answer);
@@ -17,12 +17,11 @@ fn endless_programs_are_stopped_and_what_they_did_is_told() {
         ran.answer["error"]["message"]
             .as_str()
             .unwrap()
-            .contains("500 ms")
+            .contains("800 ms")
     );
     assert_eq!(ran.answer["logs"], json!(["so far"]));
     assert_eq!(ran.answer["calls"][0]["id"], "native:kit:keep");
     assert_eq!(world.kept(), [json!(1)]);
-    assert!(ran.took < Duration::from_secs(4), "{:?}", ran.took);
     let busy = world.error("let sum = 0;\nfor (let n = 0; n < 1e12; n++) sum += n;\nreturn sum;");
     assert_eq!(busy["code"], "timeout");
     assert_eq!(world.value("return 'still there';"), "still there");
@@ -32,7 +31,6 @@ fn endless_programs_are_stopped_and_what_they_did_is_told() {
 #[test]
 fn output_is_cut_once_and_says_so() {
     let world = World::with_options(|options| {
-        options.code.wall = Duration::from_secs(10);
         options.code.output_bytes = 20_000;
     });
     let logs = world.run("for (let i = 0; i < 20000; i++) console.log('row', i);\nreturn 'kept';");
@@ -68,15 +66,16 @@ fn output_is_cut_once_and_says_so() {
 /// COD-23: waiting for a person is no running time.
 #[test]
 fn consent_takes_its_own_time() {
-    let slow = World::asking(
-        Some(WALL + Duration::from_millis(500)),
-        Duration::from_secs(30),
-    );
+    let slow = World::asking(Some(Duration::from_millis(2500)), |options| {
+        options.code.wall = Duration::from_secs(2);
+    });
     assert_eq!(
         slow.value("await tools.call('sign', {}); return 'signed';"),
         "signed"
     );
-    let never = World::asking(None, Duration::from_millis(400));
+    let never = World::asking(None, |options| {
+        options.approval_timeout = Duration::from_millis(400);
+    });
     let caught = "try { await tools.call('sign', {}); } catch (e) { return e.code; }";
     assert_eq!(never.value(caught), "approval_denied");
     let error = never.error("await tools.call('sign', {}); return 'signed';");

@@ -31,7 +31,8 @@ fn calls_at_once_keep_their_order() {
         return all.every((one, i) => Number(one.label) === i) ? all.length : 'mixed up';";
     let ran = world.run(code);
     assert_eq!(ran.answer["value"], 100, "{:#}", ran.answer);
-    assert!(ran.took.as_millis() < 2000, "{:?}", ran.took);
+    let most = world.most_waiting();
+    assert!((2..=16).contains(&most), "{most} at once");
     let one_fails = "try { await Promise.all([tools.call('wait', { ms: 25, label: 'a' }), tools.call('break', {}), tools.call('keep', { value: 'k' })]); } catch { return 'rejected'; }";
     assert_eq!(world.value(one_fails), "rejected");
     assert_eq!(world.kept(), [json!("k")], "what was started is done");

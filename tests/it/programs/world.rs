@@ -1,7 +1,8 @@
 //! A session over a few tools, and the answer to a program.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
@@ -16,8 +17,8 @@ use toolsearch_search_bm25::Bm25;
 
 use crate::support::program;
 
-/// Wall clock of programs.
-pub(super) const WALL: Duration = Duration::from_secs(2);
+/// Wall clock of programs; none that ends by itself comes near it.
+const WALL: Duration = Duration::from_secs(30);
 
 /// The owner of the tools.
 const OWNER: &str = "kit";
@@ -26,6 +27,8 @@ const OWNER: &str = "kit";
 #[derive(Debug, Default)]
 struct Kit {
     kept: Mutex<Vec<Value>>,
+    waiting: AtomicUsize,
+    most_waiting: AtomicUsize,
 }
 
 #[async_trait]
@@ -41,7 +44,10 @@ impl Invoker for Kit {
             "stock" => Outcome::text(r#"{"left":7,"sizes":[38,39]}"#),
             "break" => Outcome::error(args["why"].as_str().unwrap_or("broken")),
             "wait" => {
+                let waiting = self.waiting.fetch_add(1, Ordering::SeqCst) + 1;
+                self.most_waiting.fetch_max(waiting, Ordering::SeqCst);
                 tokio::time::sleep(Duration::from_millis(args["ms"].as_u64().unwrap_or(0))).await;
+                self.waiting.fetch_sub(1, Ordering::SeqCst);
                 Outcome::structured(json!({ "label": args["label"] }))
             }
             "keep" => {
@@ -141,7 +147,6 @@ pub(super) struct Ran {
     /// Bytes of the answer's text.
     pub(super) bytes: usize,
     pub(super) is_error: bool,
-    pub(super) took: Duration,
 }
 
 impl World {
@@ -151,10 +156,8 @@ impl World {
     }
 
     /// `sign` needs consent, which is given after a while or never.
-    pub(super) fn asking(after: Option<Duration>, patience: Duration) -> Self {
-        Self::with(Person(after), &["*:sign"], |options| {
-            options.approval_timeout = patience;
-        })
+    pub(super) fn asking(after: Option<Duration>, set: impl FnOnce(&mut Options)) -> Self {
+        Self::with(Person(after), &["*:sign"], set)
     }
 
     /// With other options.
@@ -211,9 +214,13 @@ impl World {
         self.kit.kept.lock().unwrap().clone()
     }
 
+    /// Most calls of `wait` that were under way at once.
+    pub(super) fn most_waiting(&self) -> usize {
+        self.kit.most_waiting.load(Ordering::SeqCst)
+    }
+
     /// Runs a program as a model sends it.
     pub(super) fn run(&self, code: &str) -> Ran {
-        let started = Instant::now();
         let call = ModelCall::new("tool_search_code", json!({ "code": code }));
         let reply = self.runtime.block_on(self.session.handle(call));
         let Reply::Done(rendered) = reply else {
@@ -226,7 +233,6 @@ impl World {
             blocks: content.collect(),
             bytes: text.len(),
             is_error: rendered.is_error,
-            took: started.elapsed(),
         }
     }
 
