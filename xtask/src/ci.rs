@@ -13,7 +13,7 @@ use anyhow::{Error, Result, bail};
 use crate::args::Args;
 use crate::context::{Context, Missing};
 use crate::junit::Totals;
-use crate::{product, servers, shell, test, tidy, tools};
+use crate::{fuzz, product, servers, shell, test, tidy, tools};
 
 /// The whole run from a clean clone on two cores must fit in here; the summary says when not.
 const BUDGET: Duration = Duration::from_secs(45 * 60);
@@ -33,7 +33,7 @@ struct Step {
     run: fn(&Context) -> Result<()>,
 }
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     Step {
         name: "fmt",
         what: "formatting",
@@ -68,6 +68,11 @@ const STEPS: [Step; 11] = [
         name: "test",
         what: "unit and integration tests",
         run: test_all,
+    },
+    Step {
+        name: "fuzz",
+        what: "any input, ten seconds a target",
+        run: fuzz::smoke_built,
     },
     Step {
         name: "doctest",

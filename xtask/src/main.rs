@@ -14,6 +14,7 @@ mod args;
 mod ci;
 mod context;
 mod dist;
+mod fuzz;
 mod junit;
 mod product;
 mod servers;
@@ -44,6 +45,8 @@ the product under load and under test
   qa ARGS...         scenarios against a mock provider, e.g.
                      qa suite --provider-mode mock-openai --scenario tool-search-gateway-e2e
   bench NAME         measurements on a release build
+  fuzz [--seconds N] [TARGET...]
+                     what must hold for any input, over many of them; each target for 10 s
   eval ARGS...       how well the ranker finds tools, e.g.
                      eval --baseline crates/toolsearch-eval/baseline.json
 
@@ -81,6 +84,7 @@ fn dispatch(args: &[String]) -> Result<()> {
         "check-alone" => alone::run(&context, rest),
         "qa" => product::qa(&context, rest),
         "bench" => product::bench(&context, rest),
+        "fuzz" => fuzz::run(&context, rest),
         "eval" => product::eval(&context, rest),
         "tools" => tools::run(&context, rest),
         "servers" => servers::run(&context, rest),
