@@ -51,7 +51,7 @@ pub use server::{
 pub use settings::{
     Agent, AgentDefaults, AgentTools, Agents, ApprovalMode, Approvals, Capture, Dialect, Gateway,
     GatewayAuth, GatewayLimits, GatewayToken, Hook, Hooks, NativeToolSearch, OnFailure, Pins,
-    Provider, Rules, Settings, Store, Telemetry, Tools,
+    Provider, Rules, Sandbox, Settings, Store, Telemetry, Tools,
 };
 pub use tool_search::{
     ControlNameOptions, EngineChoice, SearchMode, ToolSearchOptions, ToolSearchSetting, UnknownWord,

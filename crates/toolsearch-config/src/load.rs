@@ -19,8 +19,8 @@ use crate::server::{
     NeedsConfiguration, Server, ServerDefinition, ServerState, WrittenServer, filled,
 };
 use crate::settings::{
-    Agents, Approvals, Dialect, Gateway, Hooks, NativeToolSearch, Provider, Settings, Store,
-    Telemetry, Tools,
+    Agents, Approvals, Dialect, Gateway, Hooks, NativeToolSearch, Provider, Sandbox, Settings,
+    Store, Telemetry, Tools,
 };
 
 /// Settings and what there is to say about them.
@@ -125,6 +125,7 @@ pub(crate) struct WrittenSettings {
     approvals: Approvals,
     providers: BTreeMap<String, WrittenProvider>,
     gateway: Gateway,
+    sandbox: Sandbox,
     telemetry: Telemetry,
     store: Store,
 }
@@ -170,6 +171,7 @@ impl Reader<'_> {
             approvals: written.approvals,
             providers: self.providers(written.providers),
             gateway: written.gateway,
+            sandbox: written.sandbox,
             telemetry: written.telemetry,
             store: written.store,
         };

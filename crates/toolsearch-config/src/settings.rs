@@ -32,6 +32,8 @@ pub struct Settings {
     pub providers: BTreeMap<String, Provider>,
     /// The HTTP gateway.
     pub gateway: Gateway,
+    /// How programs are held.
+    pub sandbox: Sandbox,
     /// Session logs.
     pub telemetry: Telemetry,
     /// Where sessions are kept.
@@ -395,6 +397,15 @@ pub enum Capture {
     Redacted,
     /// As they were.
     Full,
+}
+
+/// `sandbox`: how programs are held.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Sandbox {
+    /// Walls without which no program is run. Absent: those that each engine asks for by itself.
+    pub require: Option<Vec<String>>,
 }
 
 /// `store`: where sessions are kept. Nothing can be set yet: they live in the process.

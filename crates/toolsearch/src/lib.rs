@@ -66,10 +66,7 @@ pub fn recommended_with(engine: Arc<dyn Engine>) -> Components {
 /// engine, and mode `code` falls back.
 #[must_use]
 pub fn process_engine() -> Arc<dyn Engine> {
-    match Worker::current_exe() {
-        Ok(worker) => Arc::new(ProcessEngine::new(NAME, worker)),
-        Err(_) => Arc::new(NoEngine),
-    }
+    Engines::default().quickjs()
 }
 
 /// The Node of this machine in locked-down processes, started by this very binary, whose `main` must call
@@ -77,22 +74,63 @@ pub fn process_engine() -> Arc<dyn Engine> {
 /// large. Its check tells when there is no Node, or not every wall that it needs.
 #[must_use]
 pub fn node_engine() -> Arc<dyn Engine> {
-    let mut options = Options::default();
-    options.warm = 0;
-    match Worker::current_exe() {
-        Ok(worker) => Arc::new(ProcessEngine::external(
-            Arc::new(Node::new()),
-            worker,
-            options,
-        )),
-        Err(_) => Arc::new(NoEngine),
-    }
+    Engines::default().node()
 }
 
 /// [`process_engine`] where it can be used, else [`node_engine`].
 #[must_use]
 pub fn auto_engine() -> Arc<dyn Engine> {
-    Arc::new(FirstOf::new(vec![process_engine(), node_engine()]))
+    Engines::default().auto()
+}
+
+/// The engines of this binary, with a say in how strong their walls must be. What a wall covers, and which
+/// stand on this machine, [`Engine::inspect`] tells.
+///
+/// ```
+/// let mut engines = toolsearch::Engines::default();
+/// engines.require = Some(vec!["seccomp".to_owned(), "landlock".to_owned()]);
+/// let parts = toolsearch::recommended_with(engines.auto());
+/// ```
+#[non_exhaustive]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Engines {
+    /// Names of walls without which no program is run, such as `landlock`. Absent: `no_new_privs` and
+    /// `seccomp` on Linux, none elsewhere. Node asks for all of its walls in any case.
+    pub require: Option<Vec<String>>,
+}
+
+impl Engines {
+    /// See [`process_engine`].
+    #[must_use]
+    pub fn quickjs(&self) -> Arc<dyn Engine> {
+        self.in_worker(|worker, options| ProcessEngine::with_options(NAME, worker, options))
+    }
+
+    /// See [`node_engine`].
+    #[must_use]
+    pub fn node(&self) -> Arc<dyn Engine> {
+        self.in_worker(|worker, mut options| {
+            options.warm = 0;
+            ProcessEngine::external(Arc::new(Node::new()), worker, options)
+        })
+    }
+
+    /// See [`auto_engine`].
+    #[must_use]
+    pub fn auto(&self) -> Arc<dyn Engine> {
+        Arc::new(FirstOf::new(vec![self.quickjs(), self.node()]))
+    }
+
+    fn in_worker(&self, make: impl FnOnce(Worker, Options) -> ProcessEngine) -> Arc<dyn Engine> {
+        let mut options = Options::default();
+        if let Some(require) = &self.require {
+            options.required.clone_from(require);
+        }
+        match Worker::current_exe() {
+            Ok(worker) => Arc::new(make(worker, options)),
+            Err(_) => Arc::new(NoEngine),
+        }
+    }
 }
 
 /// Makes this process the worker of [`process_engine`] or [`node_engine`] when it was started as one, and then never

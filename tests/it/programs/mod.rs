@@ -4,4 +4,5 @@ mod habits;
 mod limits;
 mod results;
 mod run;
+mod walls;
 mod world;

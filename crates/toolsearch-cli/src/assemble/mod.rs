@@ -185,7 +185,8 @@ fn supported(settings: &Settings) -> Result<(), Fault> {
 
 fn components(configuration: &Configuration, purpose: &Purpose) -> Components {
     let effective = &configuration.effective;
-    let mut parts = toolsearch::recommended_with(modes::engine(effective.engine.value));
+    let engine = modes::engine(effective.engine.value, &configuration.settings.sandbox);
+    let mut parts = toolsearch::recommended_with(engine);
     parts.mode = modes::mode(effective);
     // Whoever stands behind a model's client is not at this terminal.
     if matches!(purpose, Purpose::Command | Purpose::Agent) {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use toolsearch::Engines;
 use toolsearch::mode::{
     Control, ControlCall, Decoding, Failure, Mode, Rendered, Request, Response, Surface, View,
 };
@@ -9,7 +10,7 @@ use toolsearch::mode_code::CodeMode;
 use toolsearch::mode_directory::DirectoryMode;
 use toolsearch::mode_tools::ToolsMode;
 use toolsearch::sandbox::Engine;
-use toolsearch_config::{Effective, EngineChoice, SearchMode};
+use toolsearch_config::{Effective, EngineChoice, Sandbox, SearchMode};
 
 use super::SharedMode;
 
@@ -59,11 +60,14 @@ impl Mode for CodeSurface {
     }
 }
 
-/// What runs programs. Nothing is started before the first check or run.
-pub(crate) fn engine(choice: EngineChoice) -> Arc<dyn Engine> {
+/// What runs programs, behind the walls that the settings ask for. Nothing is started before the first check
+/// or run.
+pub(crate) fn engine(choice: EngineChoice, sandbox: &Sandbox) -> Arc<dyn Engine> {
+    let mut engines = Engines::default();
+    engines.require.clone_from(&sandbox.require);
     match choice {
-        EngineChoice::Node => toolsearch::node_engine(),
-        EngineChoice::Quickjs => toolsearch::process_engine(),
-        _ => toolsearch::auto_engine(),
+        EngineChoice::Node => engines.node(),
+        EngineChoice::Quickjs => engines.quickjs(),
+        _ => engines.auto(),
     }
 }

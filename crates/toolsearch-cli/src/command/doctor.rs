@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use toolsearch::catalog::Source;
 use toolsearch::invoke::{Listing, OutageKind};
 use toolsearch::runtime::Session;
-use toolsearch::sandbox::{Engine, LayerState};
+use toolsearch::sandbox::{Engine as _, Inspection, LayerState};
+use toolsearch_config::EngineChoice;
 
 use crate::assemble::sources::{Kind, Probe};
 use crate::assemble::{Assembled, Purpose, logs, modes};
@@ -131,17 +132,13 @@ fn configuration(assembled: &Assembled) -> Check {
 
 /// Both engines, with their walls, and whether the mode in force has the one that it needs.
 fn engines(assembled: &Assembled) -> Vec<Check> {
-    let mut checks: Vec<Check> = [
-        ("quickjs", toolsearch::process_engine()),
-        ("node", toolsearch::node_engine()),
-    ]
-    .into_iter()
-    .map(|(name, engine)| walls(name, engine.as_ref()))
-    .collect();
+    let sandbox = &assembled.configuration.settings.sandbox;
+    let both = modes::engine(EngineChoice::Auto, sandbox).inspect();
+    let mut checks: Vec<Check> = both.iter().map(walls).collect();
     let effective = &assembled.configuration.effective;
     let mode = modes::mode(effective);
     let needs = mode.needs_engine();
-    let chosen = modes::engine(effective.engine.value);
+    let chosen = modes::engine(effective.engine.value, sandbox);
     checks.push(match chosen.check() {
         _ if !needs => Check::new(
             "mode",
@@ -159,12 +156,12 @@ fn engines(assembled: &Assembled) -> Vec<Check> {
     checks
 }
 
-fn walls(name: &str, engine: &dyn Engine) -> Check {
-    let name = format!("engine {name}");
-    let layers = match engine.check() {
-        Err(why) => return Check::new(name, Status::Skip, why.to_string()),
-        Ok(layers) => layers,
-    };
+fn walls(engine: &Inspection) -> Check {
+    let name = format!("engine {}", engine.engine);
+    let layers = &engine.layers;
+    if let (Some(why), true) = (&engine.refused, layers.list.is_empty()) {
+        return Check::new(name, Status::Skip, why.to_string());
+    }
     let word = |state: LayerState| match state {
         LayerState::Enforced => "",
         LayerState::Partial => " (in part)",
@@ -179,8 +176,12 @@ fn walls(name: &str, engine: &dyn Engine) -> Check {
         .iter()
         .map(|layer| format!("{}{}", layer.name, word(layer.state)))
         .collect();
-    let status = if weak { Status::Warn } else { Status::Ok };
-    let check = Check::new(name, status, listed.join(", "));
+    let listed = listed.join(", ");
+    let check = match &engine.refused {
+        Some(why) => Check::new(name, Status::Skip, format!("{why}; walls: {listed}")),
+        None if weak => Check::new(name, Status::Warn, listed),
+        None => Check::new(name, Status::Ok, listed),
+    };
     let missing: Vec<String> = layers
         .list
         .iter()

@@ -28,7 +28,7 @@ const MAX_BYTES: u64 = 1 << 20;
 pub(crate) async fn run(args: &RunArgs, assembled: &Assembled, output: &Output) -> Done {
     let code = source(args)?;
     let watched = Arc::new(Watched::new(args, output));
-    let session = open_with(assembled, programs(args, &watched)).await?;
+    let session = open_with(assembled, programs(args, assembled, &watched)).await?;
     if let Some(fallback) = session.fallback() {
         let code = "engine_unavailable";
         return Err(Fault::new(Exit::Unavailable, code, &fallback.reason));
@@ -66,14 +66,15 @@ async fn open_with(assembled: &Assembled, programs: Programs) -> Result<Session,
     assembled.open_with(request).await
 }
 
-fn programs(args: &RunArgs, watched: &Arc<Watched>) -> Programs {
+fn programs(args: &RunArgs, assembled: &Assembled, watched: &Arc<Watched>) -> Programs {
     let mut programs = Programs::default();
     programs.engine = args.engine.map(|engine| {
-        modes::engine(match engine {
+        let choice = match engine {
             EngineArg::Auto => EngineChoice::Auto,
             EngineArg::Quickjs => EngineChoice::Quickjs,
             EngineArg::Node => EngineChoice::Node,
-        })
+        };
+        modes::engine(choice, &assembled.configuration.settings.sandbox)
     });
     programs.wall = args.timeout_ms.map(Duration::from_millis);
     programs.watcher = Some(Arc::clone(watched) as Arc<dyn Watcher>);

@@ -325,6 +325,29 @@ static LIMITS: Shape = Shape {
     ],
 };
 
+/// The names that engines give to their walls.
+static WALLS: &[&str] = &[
+    "process",
+    "no_new_privs",
+    "landlock",
+    "rlimits",
+    "seccomp",
+    "permission",
+];
+
+pub(super) static SANDBOX: Shape = Shape {
+    name: "sandbox",
+    help: "How programs are held.",
+    stands_alone: false,
+    fields: &[Field::new(
+        "require",
+        Kind::List(&Kind::Choice(WALLS)),
+        "Walls without which no program is run: mode code becomes tools where one is missing. Absent: \
+         `no_new_privs` and `seccomp` on Linux; Node always asks for all of its own.",
+    )
+    .meant(&["required", "requires"])],
+};
+
 pub(super) static TELEMETRY: Shape = Shape {
     name: "telemetry",
     help: "Session logs.",

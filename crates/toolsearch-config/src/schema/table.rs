@@ -1,7 +1,7 @@
 //! The keys of `toolsearch.json5` at the top and those of `tools` and `agents`: type, range, meaning.
 //! Data only; the other sections are in [`super::services`].
 
-use super::services::{APPROVALS, GATEWAY, HOOKS, PROVIDER, SERVER, STORE, TELEMETRY};
+use super::services::{APPROVALS, GATEWAY, HOOKS, PROVIDER, SANDBOX, SERVER, STORE, TELEMETRY};
 use super::{Count, Field, Kind, Shape, Word};
 
 pub(crate) static CODE_TIMEOUT_MS: Count = Count::new(10_000, 1_000, 60_000);
@@ -76,6 +76,7 @@ pub(crate) static ROOT: Shape = Shape {
             "Model providers by name.",
         ),
         Field::new("gateway", Kind::Object(&GATEWAY), "The HTTP gateway."),
+        Field::new("sandbox", Kind::Object(&SANDBOX), "How programs are held."),
         Field::new("telemetry", Kind::Object(&TELEMETRY), "Session logs."),
         Field::new("store", Kind::Object(&STORE), "Where sessions are kept."),
     ],

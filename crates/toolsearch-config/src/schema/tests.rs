@@ -60,6 +60,7 @@ fn the_table_and_the_structs_have_the_same_keys() {
     check::<settings::GatewayAuth>("gateway.auth");
     check::<settings::GatewayToken>("gateway.auth.tokens[0]");
     check::<settings::GatewayLimits>("gateway.limits");
+    check::<settings::Sandbox>("sandbox");
     check::<settings::Telemetry>("telemetry");
     check::<settings::Store>("store");
 }
