@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
-use toolsearch::sandbox::{Engine, Host, HostReply, Limits, Program, RunReport};
+use toolsearch::sandbox::{Engine, ErrorCode, Host, HostReply, Limits, Program, RunReport};
 use toolsearch::sandbox_node::Node;
 use toolsearch::sandbox_process::{Options, ProcessEngine, Worker};
 
@@ -29,6 +29,19 @@ const MANY: &str = "let sum = 0;
 for (let n = 0; n < 10000; n++) sum += (await tools.callValue('add', { a: n, b: 1 })).sum;
 return sum;";
 const MEMORY: &str = "await tools.call('memory', {}); return 1;";
+
+/// Programs that never end, most of them inside of native code.
+const ENDLESS: [&str; 6] = [
+    "for (;;);",
+    "return /^(\\w+\\s?)*$/.test('word '.repeat(8) + 'w'.repeat(40) + '!');",
+    "const hay = 'n'.repeat(4e6); for (;;) hay.lastIndexOf('ne'.repeat(900));",
+    "let n = 3n; for (;;) n = (n * n) % (2n ** 300000n) + 3n;",
+    "const rows = Array.from({ length: 4e4 }, (_, i) => ({ i })); for (;;) JSON.parse(JSON.stringify(rows));",
+    "await new Promise((done) => setTimeout(done, 86400000));",
+];
+
+/// Their wall clock.
+const SHORT: Duration = Duration::from_millis(300);
 
 /// The goals, as far as they are numbers.
 const WARM_US: u128 = 1_000;
@@ -65,6 +78,7 @@ pub(crate) fn run() -> Result<()> {
         report[name] = tokio.block_on(compare(&mut engines, source, &expected))?;
     }
     report["ten_thousand_calls_ms"] = tokio.block_on(many(&engines))?;
+    report["stopped_late_ms"] = tokio.block_on(late(&engines))?;
     report["memory_kib"] = tokio.block_on(memory(&engines))?;
     report["node_takes_times"] = ratios(&report);
     report["served_three_calls_us"] = json!(served(&binary)?);
@@ -202,6 +216,29 @@ async fn many(engines: &[Contestant]) -> Result<Value> {
             best = best.min(took);
         }
         shown[contestant.name] = json!(as_millis(best));
+    }
+    Ok(shown)
+}
+
+/// How long programs without an end ran over their time, the start of the process included.
+async fn late(engines: &[Contestant]) -> Result<Value> {
+    let limits = Limits::default().with_wall(SHORT);
+    let mut shown = json!({});
+    for contestant in engines {
+        let mut times = Vec::new();
+        for source in ENDLESS {
+            tokio::time::sleep(PAUSE).await;
+            let (took, report) = timed(contestant, source, &limits).await;
+            let code = report.error().map(|error| &error.code);
+            ensure!(
+                code == Some(&ErrorCode::Timeout),
+                "{}: {source}: {report:?}",
+                contestant.name
+            );
+            times.push(as_millis(took.saturating_sub(SHORT)));
+        }
+        times.sort_unstable();
+        shown[contestant.name] = json!({ "median": times[times.len() / 2], "most": times.last() });
     }
     Ok(shown)
 }
