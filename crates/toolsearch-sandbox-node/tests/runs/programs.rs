@@ -62,17 +62,18 @@ fn file() {
     });
 }
 
-fn run(source: &str) -> RunReport {
+fn run(engine: &impl Engine, source: &str) -> RunReport {
     let host = Arc::new(RecordingHost::new(|_, args| {
         let result = json!({ "content": [], "structuredContent": args["args"] });
         HostReply::Value(json!({ "tool": { "id": "echo" }, "result": result }))
     }));
     let program = Program::new(source, 7, 1_700_000_000_000);
     let limits = Limits::default().with_wall(Duration::from_secs(30));
-    toolsearch_testing::block_on(engine().run(program, host, &limits))
+    toolsearch_testing::block_on(engine.run(program, host, &limits))
 }
 
 fn forms() {
+    let engine = engine();
     for (source, value) in [
         ("async () => 5", json!(5)),
         ("export default async () => 5;", json!(5)),
@@ -99,10 +100,13 @@ fn forms() {
             json!(1),
         ),
     ] {
-        let report = run(source);
+        let report = run(&engine, source);
         assert_eq!(report.value(), Some(&value), "{source}\n{report:#?}");
     }
-    let nothing = run("const n = await tools.callValue('echo', { n: 1 }); n.n");
+    let nothing = run(
+        &engine,
+        "const n = await tools.callValue('echo', { n: 1 }); n.n",
+    );
     assert!(
         nothing.is_completed() && nothing.hints[0].contains("return"),
         "{nothing:#?}"
@@ -110,6 +114,7 @@ fn forms() {
 }
 
 fn errors() {
+    let engine = engine();
     for (source, line, words) in [
         ("const a = 1;\nreturn (((", 2, "not closed"),
         ("const a = 1;\nconst b = ;", 2, "SyntaxError"),
@@ -119,7 +124,7 @@ fn errors() {
         ("const n: number = 4;", 1, "TypeScript"),
         ("await tools.call('echo', { f: [() => 1] });", 1, "function"),
     ] {
-        let report = run(source);
+        let report = run(&engine, source);
         let error = report
             .error()
             .unwrap_or_else(|| panic!("{source}\n{report:#?}"));
