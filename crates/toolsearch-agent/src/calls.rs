@@ -3,7 +3,7 @@
 use futures::future::join_all;
 use serde_json::Value;
 use toolsearch::catalog::Outcome;
-use toolsearch::mode::Rendered;
+use toolsearch::mode::{Rendered, render};
 use toolsearch::runtime::{ClientAnswer, ClientCall, ModelCall, Reply, Session};
 
 use toolsearch_dialect::{Arguments, Call};
@@ -34,7 +34,7 @@ pub(crate) async fn run(agent: &Agent, call: &Call) -> Rendered {
         ok: !rendered.is_error,
         answer_bytes: size(&rendered),
     });
-    rendered
+    render::fenced(&rendered)
 }
 
 async fn finish(agent: &Agent, mut reply: Reply) -> Rendered {

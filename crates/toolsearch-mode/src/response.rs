@@ -43,6 +43,8 @@ pub struct Group {
     pub nearest: Vec<ToolId>,
     /// Set when meaning should have counted and did not.
     pub left_out: Option<LeftOutNote>,
+    /// The script of the query when no tool has a word in it: asking in another language may help.
+    pub foreign_script: Option<&'static str>,
 }
 
 /// Why hits were found by words alone although meaning was asked for.
@@ -76,6 +78,7 @@ impl Group {
             reason: None,
             nearest: Vec::new(),
             left_out: None,
+            foreign_script: None,
         }
     }
 }
@@ -216,6 +219,8 @@ pub struct RunReply {
     pub telemetry: Value,
     /// Content blocks of nested calls that go with the result.
     pub blocks: Vec<Block>,
+    /// Tools that were called and that nobody vouches for: their text may stand in all of the above.
+    pub untrusted: Vec<ToolId>,
 }
 
 /// What came of a request.

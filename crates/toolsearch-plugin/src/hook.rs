@@ -15,7 +15,7 @@ use toolsearch_catalog::{Outcome, ToolDescriptor};
 use toolsearch_invoke::{Hook, HookCall, HookDecision, HookError};
 
 use crate::MAX_OUTPUT_BYTES;
-use crate::manifest::ToolCommand;
+use crate::manifest::{PluginHook, ToolCommand};
 use crate::outcome::{is_result, printable, read_result};
 use crate::run::{Ended, Trouble, run};
 
@@ -38,7 +38,7 @@ pub enum HookMoment {
 }
 
 impl HookMoment {
-    const fn event(self) -> &'static str {
+    pub(crate) const fn event(self) -> &'static str {
         match self {
             Self::Before => "before_tool_call",
             Self::After => "after_tool_call",
@@ -95,6 +95,21 @@ impl CommandHook {
             folder: folder.into(),
             timeout,
             may_fail: false,
+            matcher: None,
+        }
+    }
+
+    /// A hook of a plugin's manifest, run in the plugin's folder. It sees every tool until
+    /// [`CommandHook::matching`] says otherwise.
+    #[must_use]
+    pub fn of_plugin(hook: &PluginHook, folder: impl Into<PathBuf>) -> Self {
+        Self {
+            name: hook.name.clone(),
+            moment: hook.moment,
+            command: hook.command.clone(),
+            folder: folder.into(),
+            timeout: hook.timeout,
+            may_fail: hook.may_fail,
             matcher: None,
         }
     }

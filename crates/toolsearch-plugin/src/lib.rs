@@ -4,7 +4,8 @@
 //! * [`Manifest::from_value`] reads a manifest strictly from parsed JSON; every error names its key.
 //! * [`Plugin`] lists the tools and runs their commands, each in a process group of its own, with an
 //!   empty environment apart from what the manifest asks for, and within limits of time and output.
-//! * [`CommandHook`] runs a command of the operator before or after every call, with the same limits.
+//! * [`CommandHook`] runs a command of the operator, or of a plugin, before or after every call, with
+//!   the same limits.
 //!
 //! Not here: finding plugin folders, parsing JSON5, and deciding who may call what.
 
@@ -19,7 +20,7 @@ mod run;
 
 pub use error::PluginError;
 pub use hook::{CommandHook, HookMoment};
-pub use manifest::{Manifest, PluginTool, ToolCommand};
+pub use manifest::{Manifest, PluginHook, PluginTool, ToolCommand};
 pub use plugin::Plugin;
 
 /// The name of a plugin's manifest in its folder.

@@ -11,6 +11,7 @@ use toolsearch_catalog::{Annotations, CatalogMode, Execution, Source, ToolDescri
 
 use crate::MAX_TOOLS;
 use crate::error::PluginError;
+use crate::hook::HookMoment;
 use crate::read::{Fields, invalid};
 
 const MAX_WORDS: usize = 256;
@@ -24,6 +25,13 @@ const SCHEMA: &str = "a JSON Schema: an object, or true or false";
 const VARIABLES: &str = "a list of names of environment variables";
 const TIMEOUT: &str = "a whole number of milliseconds from 1 to 3600000";
 const FLAG: &str = "true or false";
+const GLOBS: &str = "a list of globs of tools";
+const ON_FAILURE: &str = "`closed` or `open`";
+
+/// Most hooks of one plugin before calls, and as many after them.
+const MAX_HOOKS: usize = 100;
+/// How long a hook may take that says nothing.
+const HOOK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A manifest that has been read and found whole.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +45,26 @@ pub struct Manifest {
     pub folder: PathBuf,
     /// The tools in the order of the manifest, names distinct.
     pub tools: Vec<PluginTool>,
+    /// The hooks: those before calls first, each group in the order of the manifest.
+    pub hooks: Vec<PluginHook>,
+}
+
+/// One hook of a plugin. Whoever puts the parts together decides which tools its globs stand for.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct PluginHook {
+    /// Shown where the hook is reported: `plugin NAME: HOOK`.
+    pub name: String,
+    /// When it is run.
+    pub moment: HookMoment,
+    /// Globs of the tools that it sees, as written; empty: all.
+    pub matcher: Vec<String>,
+    /// What runs it.
+    pub command: ToolCommand,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// Whether a failing hook lets the call go on.
+    pub may_fail: bool,
 }
 
 /// One tool of a plugin.
@@ -75,7 +103,7 @@ struct Defaults {
 impl Manifest {
     /// Reads a manifest that was parsed already; `folder` is where it was found.
     ///
-    /// `command`, `timeoutMs` and `env` beside `tools` hold for every tool; `env` of a tool adds to
+    /// `command`, `timeoutMs` and `env` beside `tools` hold for every tool and hook; `env` of one adds to
     /// them, the others replace them.
     ///
     /// # Errors
@@ -92,9 +120,19 @@ impl Manifest {
                 .unwrap_or_default(),
         };
         let expected = "a list of tools";
-        let tools = match fields.required("tools", expected)? {
-            Value::Array(tools) => tools,
-            other => return Err(invalid("tools".to_owned(), expected, &other)),
+        // A plugin may be hooks alone.
+        let hooks = match fields.take("hooks") {
+            Some(hooks) => read_hooks(Fields::new(hooks, "hooks")?, &name, &defaults)?,
+            None => Vec::new(),
+        };
+        let tools = match fields.take("tools") {
+            Some(Value::Array(tools)) => tools,
+            None if !hooks.is_empty() => Vec::new(),
+            Some(other) => return Err(invalid("tools".to_owned(), expected, &other)),
+            None => {
+                let key = "tools".to_owned();
+                return Err(PluginError::Missing { key, expected });
+            }
         };
         fields.finish()?;
         if tools.len() > MAX_TOOLS {
@@ -108,8 +146,67 @@ impl Manifest {
             name,
             description: description.unwrap_or_default(),
             folder: folder.into(),
+            hooks,
         })
     }
+}
+
+fn read_hooks(
+    mut fields: Fields,
+    plugin: &str,
+    defaults: &Defaults,
+) -> Result<Vec<PluginHook>, PluginError> {
+    let mut hooks = Vec::new();
+    for (key, moment) in [
+        ("before_tool_call", HookMoment::Before),
+        ("after_tool_call", HookMoment::After),
+    ] {
+        let expected = "a list of at most 100 hooks";
+        let list = match fields.take(key) {
+            None => continue,
+            Some(Value::Array(list)) if list.len() <= MAX_HOOKS => list,
+            Some(other) => return Err(invalid(fields.key(key), expected, &other)),
+        };
+        for (index, value) in list.into_iter().enumerate() {
+            let place = format!("hooks.{key}[{index}]");
+            let hook = hook(Fields::new(value, &place)?, plugin, moment, index, defaults)?;
+            hooks.push(hook);
+        }
+    }
+    fields.finish()?;
+    Ok(hooks)
+}
+
+fn hook(
+    mut fields: Fields,
+    plugin: &str,
+    moment: HookMoment,
+    index: usize,
+    defaults: &Defaults,
+) -> Result<PluginHook, PluginError> {
+    let own = match fields.take("name") {
+        None => format!("{} {}", moment.event(), index + 1),
+        Some(value) => match value.as_str().filter(|name| is_name(name)) {
+            Some(name) => name.to_owned(),
+            None => return Err(invalid(fields.key("name"), NAME, &value)),
+        },
+    };
+    let matcher = fields.optional("matcher", GLOBS, |value| texts(value, MAX_WORDS))?;
+    let may_fail = fields.optional("onFailure", ON_FAILURE, |value| match value.as_str()? {
+        "closed" => Some(false),
+        "open" => Some(true),
+        _ => None,
+    })?;
+    let mut command = command_of(&mut fields, defaults)?;
+    fields.finish()?;
+    Ok(PluginHook {
+        name: format!("plugin {plugin}: {own}"),
+        moment,
+        matcher: matcher.unwrap_or_default(),
+        timeout: command.timeout.take().unwrap_or(HOOK_TIMEOUT),
+        command,
+        may_fail: may_fail.unwrap_or(false),
+    })
 }
 
 fn read_tools(
@@ -189,17 +286,18 @@ fn command_of(fields: &mut Fields, defaults: &Defaults) -> Result<ToolCommand, P
 
 fn name(fields: &mut Fields) -> Result<String, PluginError> {
     let value = fields.required("name", NAME)?;
-    let legal = |name: &str| {
-        (1..=64).contains(&name.len())
-            && name.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && name
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
-    };
-    match value.as_str().filter(|name| legal(name)) {
+    match value.as_str().filter(|name| is_name(name)) {
         Some(name) => Ok(name.to_owned()),
         None => Err(invalid(fields.key("name"), NAME, &value)),
     }
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
 }
 
 fn annotations(mut fields: Fields) -> Result<Annotations, PluginError> {

@@ -21,6 +21,9 @@ use crate::session::Core;
 /// Most characters of a reason that comes from outside.
 const MAX_REASON_CHARS: usize = 500;
 
+/// Keys of `_meta` that only toolsearch writes.
+const OWN_META: &str = "toolsearch/";
+
 /// Where a call comes from.
 #[derive(Debug, Clone)]
 pub(crate) struct Origin {
@@ -338,6 +341,10 @@ impl Core {
             }
         }
         outcome.provenance = Some(Provenance::new(call.tool.id.clone(), call.tool.trust));
+        if let Some(meta) = &mut outcome.meta {
+            // What an answer says about itself in the name of toolsearch, toolsearch says.
+            meta.retain(|key, _| !key.starts_with(OWN_META));
+        }
         let bytes = outcome.bytes();
         let guarded = guard_key(&call.tool, &call.args);
         let code = outcome.is_error.then_some("tool_error");

@@ -1,6 +1,7 @@
 //! Programs: the host that answers a program's calls through the same dispatch, and turning a run's
 //! report into an answer.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -43,6 +44,8 @@ pub(crate) struct Notes {
     pub(crate) searches: usize,
     pub(crate) describes: usize,
     pub(crate) attachments: Attachments,
+    /// Tools that brought something and that nobody vouches for.
+    pub(crate) untrusted: BTreeSet<ToolId>,
 }
 
 /// How a run went.
@@ -102,7 +105,7 @@ impl Core {
                 suspended.waiting.push((handle, *prepared));
                 continue;
             }
-            let answer = guest_answer(dispatched, &mut suspended.notes.attachments);
+            let answer = guest_answer(dispatched, &mut suspended.notes);
             let note = CallNote::new(id, answer.is_ok());
             suspended.notes.calls.push(note);
             // The handle stood among the waiting ones, so the journal knows it.
@@ -250,7 +253,7 @@ impl GuestHost {
             waiting.push((handle.clone(), *prepared));
             return Ok(HostReply::Suspend { handle });
         }
-        let answer = self.notes(|notes| guest_answer(dispatched, &mut notes.attachments));
+        let answer = self.notes(|notes| guest_answer(dispatched, notes));
         Ok(match answer {
             Ok(value) => HostReply::Value(value),
             Err(error) => HostReply::Error(error),
@@ -289,7 +292,12 @@ impl GuestHost {
 }
 
 /// What a program gets for a call that was dispatched. A tool that says it failed is thrown.
-fn guest_answer(dispatched: Dispatched, attachments: &mut Attachments) -> Result<Value, HostError> {
+fn guest_answer(dispatched: Dispatched, notes: &mut Notes) -> Result<Value, HostError> {
+    if let Dispatched::Done(reply) = &dispatched
+        && !reply.tool.is_trusted()
+    {
+        notes.untrusted.insert(reply.tool.id.clone());
+    }
     match dispatched {
         Dispatched::Done(reply) if reply.outcome.is_error => {
             let text = reply.outcome.joined_text();
@@ -302,7 +310,7 @@ fn guest_answer(dispatched: Dispatched, attachments: &mut Attachments) -> Result
         }
         Dispatched::Done(reply) => {
             let mut result = reply.outcome.to_result_json();
-            attachments.take(&mut result);
+            notes.attachments.take(&mut result);
             Ok(json!({ "tool": render::tool_ref(&reply.tool), "result": result }))
         }
         Dispatched::Failed(failure) => Err(guest_error(&failure)),
@@ -337,6 +345,7 @@ fn reply(report: RunReport, notes: Notes) -> RunReply {
     reply.calls = notes.calls;
     reply.notes = report.hints.into_iter().chain(notes.advice).collect();
     reply.telemetry = telemetry;
+    reply.untrusted = notes.untrusted.into_iter().collect();
     match report.status {
         RunStatus::Completed(value) => {
             reply.value = value.into_json();

@@ -68,6 +68,7 @@ impl Core {
         if let Some(reason) = found.reason {
             group.reason = Some(self.empty_reason(reason));
             group.nearest = found.nearest;
+            group.foreign_script = found.foreign_script;
         }
         group.left_out = found
             .left_out

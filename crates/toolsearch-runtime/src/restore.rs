@@ -194,6 +194,7 @@ fn suspended_json(suspended: &Suspended) -> Value {
         "searches": notes.searches,
         "describes": notes.describes,
         "attachments": notes.attachments.to_json(),
+        "untrusted": notes.untrusted,
         "outer": suspended.outer,
         "waits": suspended.asked.waits,
         "waiting": waiting,
@@ -242,7 +243,10 @@ fn read_notes(program: &mut Fields) -> Result<Notes, RestoreError> {
         let mut one = Fields::of(one, "attachments")?;
         blocks.push((one.text("name")?, one.take("block")));
     }
+    let id = |text: String| ToolId::parse(&text).map_err(|_| malformed("`untrusted` holds no id"));
+    let untrusted = program.texts("untrusted")?.into_iter().map(id);
     Ok(Notes {
+        untrusted: untrusted.collect::<Result<_, _>>()?,
         calls,
         advice: program.texts("advice")?,
         searches: count(program.number("searches")?),

@@ -261,3 +261,26 @@ async fn a_hook_is_run_for_its_tools_at_its_moment_only() {
     assert_eq!(bench.hook.before(&call()).await, Ok(HookDecision::Continue));
     assert!(bench.hook.after(&call(), Outcome::text("x")).await.is_err());
 }
+
+#[tokio::test]
+async fn a_hook_of_a_plugin_runs_in_its_folder_with_its_variables() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("why.txt"), "the folder says no").expect("a file");
+    let manifest = toolsearch_plugin::Manifest::from_value(
+        json!({
+            "name": "guard",
+            "hooks": {"before_tool_call": [{
+                "name": "gate",
+                "command": ["sh", "-c", "cat why.txt >&2; exit 2"],
+            }]},
+        }),
+        folder.path(),
+    )
+    .expect("a manifest");
+    let hook = CommandHook::of_plugin(&manifest.hooks[0], &manifest.folder);
+    assert_eq!(hook.name(), "plugin guard: gate");
+    let said = hook.before(&call()).await.expect("a verdict");
+    assert_eq!(said, HookDecision::Block("the folder says no".to_owned()));
+    let other = hook.matching(|tool| tool.name == "other");
+    assert_eq!(other.before(&call()).await, Ok(HookDecision::Continue));
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use toolsearch_catalog::{CatalogMode, Execution, Trust};
 use toolsearch_invoke::Provider;
-use toolsearch_plugin::{Manifest, Plugin};
+use toolsearch_plugin::{HookMoment, Manifest, Plugin};
 
 fn read(manifest: Value) -> Result<Manifest, String> {
     Manifest::from_value(manifest, "/nowhere").map_err(|error| error.to_string())
@@ -198,4 +198,73 @@ fn a_name_stands_once() {
         error.starts_with("`tools[1].name` is `forecast`"),
         "{error}"
     );
+}
+
+#[test]
+fn hooks_stand_in_the_manifest_in_their_order() {
+    let manifest = read(json!({
+        "name": "guard",
+        "command": ["./guard"],
+        "env": ["GUARD_KEY"],
+        "hooks": {
+            "after_tool_call": [{"command": ["./redact", "-v"]}],
+            "before_tool_call": [
+                {"name": "gate", "matcher": ["mcp:*:delete_*"], "timeoutMs": 50, "onFailure": "open"},
+                {"env": ["MORE"]},
+            ],
+        },
+    }))
+    .expect("a manifest of hooks alone");
+    assert!(manifest.tools.is_empty());
+    let [gate, second, redact] = &manifest.hooks[..] else {
+        panic!("three hooks: {:?}", manifest.hooks);
+    };
+    assert_eq!(gate.name, "plugin guard: gate");
+    assert_eq!((gate.moment, gate.may_fail), (HookMoment::Before, true));
+    assert_eq!(gate.matcher, ["mcp:*:delete_*"]);
+    assert_eq!(gate.timeout, Duration::from_millis(50));
+    assert_eq!(gate.command.program, "./guard");
+    assert_eq!(second.name, "plugin guard: before_tool_call 2");
+    assert_eq!(
+        (second.may_fail, second.matcher.len()),
+        (false, 0),
+        "closed, for all tools"
+    );
+    assert!(second.command.env.iter().eq(["GUARD_KEY", "MORE"]));
+    assert_eq!(
+        (redact.moment, redact.command.program.as_str()),
+        (HookMoment::After, "./redact")
+    );
+
+    let hook = |hook: Value| {
+        let hooks = json!({"before_tool_call": [hook]});
+        read(json!({"name": "guard", "hooks": hooks})).expect_err("a fault")
+    };
+    for (value, part) in [
+        (
+            json!({"command": ["x"], "onFailure": "ajar"}),
+            "hooks.before_tool_call[0].onFailure",
+        ),
+        (
+            json!({"command": ["x"], "matcher": "*"}),
+            "hooks.before_tool_call[0].matcher",
+        ),
+        (
+            json!({"command": ["x"], "name": "a b"}),
+            "hooks.before_tool_call[0].name",
+        ),
+        (json!({"name": "gate"}), "hooks.before_tool_call[0].command"),
+        (
+            json!({"command": ["x"], "matchers": []}),
+            "did you mean `matcher`",
+        ),
+        (json!("x"), "hooks.before_tool_call[0]"),
+    ] {
+        let error = hook(value.clone());
+        assert!(error.contains(part), "{value}: {error}");
+    }
+    let error = read(json!({"name": "guard", "hooks": {"before": []}})).expect_err("unknown");
+    assert!(error.contains("hooks.before"), "{error}");
+    let error = read(json!({"name": "guard", "hooks": {}})).expect_err("nothing at all");
+    assert!(error.contains("tools"), "{error}");
 }

@@ -193,3 +193,21 @@ async fn programs_are_read_from_what_models_send() {
     };
     assert!(rendered.is_error && rendered.joined_text().contains("`code` is missing"));
 }
+
+#[tokio::test]
+async fn a_program_says_whose_text_nobody_vouches_for() {
+    let office = scripted();
+    let untrusted = json!([
+        ["call", {"id": "native:core:search", "args": {}}],
+        ["call", {"id": "mcp:github:search", "args": {}}],
+        ["call", {"id": "mcp:github:search", "args": {}}],
+    ]);
+    let report = run(&office, untrusted).await;
+    assert_eq!(
+        report["untrusted"],
+        json!(["mcp:github:search"]),
+        "{report}"
+    );
+    let trusted = json!([["call", {"id": "native:core:search", "args": {}}]]);
+    assert_eq!(run(&office, trusted).await.get("untrusted"), None);
+}
