@@ -10,7 +10,7 @@ use crate::support::{Gateway, Home, Lines, document, json_text};
 
 use super::door::{Answer, Call, Door, Kind, Pace};
 use super::programs;
-use super::scene::Scene;
+use super::scene::{APPROVED, Scene};
 
 pub(super) fn call(scene: &Scene) -> CallCommand {
     CallCommand(Commands::of(scene))
@@ -24,7 +24,7 @@ pub(super) fn gateway(scene: &Scene) -> OverStdio {
     let commands = Commands::of(scene);
     let lines = Lines::start(commands.home.command(&["serve"]));
     OverStdio {
-        gateway: Gateway::greet(lines, commands.home),
+        gateway: Gateway::greet_with(lines, commands.home, clerk),
         state: commands.state,
     }
 }
@@ -169,6 +169,21 @@ impl Door for RunCommand {
     }
 }
 
+/// The tool that a question is about.
+fn asked_about(question: &Value) -> &str {
+    let message = question["message"].as_str().unwrap();
+    message.split('`').nth(1).unwrap()
+}
+
+/// Approves of some tools, one call at a time.
+fn clerk(question: &Value) -> Value {
+    let choice = match APPROVED.contains(&asked_about(question)) {
+        true => "once",
+        false => "deny",
+    };
+    json!({ "action": "accept", "content": { "choice": choice } })
+}
+
 /// `toolsearch serve` on standard input and output.
 pub(super) struct OverStdio {
     gateway: Gateway,
@@ -181,7 +196,7 @@ impl Door for OverStdio {
             nested: false,
             lasting: true,
             whole: false,
-            asks: false,
+            asks: true,
         }
     }
 
@@ -211,6 +226,7 @@ impl Door for OverStdio {
     }
 
     fn questions(&self) -> Vec<String> {
-        Vec::new()
+        let asked = self.gateway.asked.iter();
+        asked.map(|one| asked_about(one).to_owned()).collect()
     }
 }

@@ -36,7 +36,13 @@ pub(crate) struct Gateway {
     pub(crate) hello: Value,
     pub(crate) home: Home,
     requests: u64,
+    person: Option<Person>,
+    /// What the person behind the client was asked so far: the parameters of every question.
+    pub(crate) asked: Vec<Value>,
 }
+
+/// Answers the questions of a server, which come as the parameters of `elicitation/create`.
+pub(crate) type Person = fn(&Value) -> Value;
 
 impl Gateway {
     /// A gateway in front of scripted servers.
@@ -63,17 +69,34 @@ impl Gateway {
         gateway
     }
 
+    /// A client with somebody behind it who can be asked.
+    pub(crate) fn greet_with(lines: Lines, home: Home, person: Person) -> Self {
+        let mut gateway = Self::shaking_hands(lines, home, Some(person));
+        gateway.notify("notifications/initialized");
+        gateway
+    }
+
     /// The same for any server, with the handshake left one notification short.
     pub(crate) fn greet_slowly(lines: Lines, home: Home) -> Self {
+        Self::shaking_hands(lines, home, None)
+    }
+
+    fn shaking_hands(lines: Lines, home: Home, person: Option<Person>) -> Self {
         let mut gateway = Self {
             lines,
             hello: Value::Null,
             home,
             requests: 0,
+            person,
+            asked: Vec::new(),
+        };
+        let capabilities = match person {
+            Some(_) => json!({ "elicitation": {} }),
+            None => json!({}),
         };
         let client = json!({
             "protocolVersion": "2025-11-25",
-            "capabilities": {},
+            "capabilities": capabilities,
             "clientInfo": { "name": "bare", "version": "1" },
         });
         gateway.hello = gateway.request("initialize", &client)["result"].clone();
@@ -104,11 +127,26 @@ impl Gateway {
         let mut answers: BTreeMap<u64, Value> = BTreeMap::new();
         while answers.len() < params.len() {
             let message: Value = serde_json::from_str(&self.lines.next()).unwrap();
-            if let Some(id) = message["id"].as_u64().filter(|id| *id >= first) {
+            self.answer(&message);
+            let answer = message.get("method").is_none();
+            if let Some(id) = message["id"].as_u64().filter(|id| answer && *id >= first) {
                 answers.insert(id, message);
             }
         }
         answers.into_values().collect()
+    }
+
+    /// Has the person answer a question of the server; other messages are passed over.
+    fn answer(&mut self, message: &Value) {
+        let (Some(id), Some(method)) = (message.get("id"), message.get("method")) else {
+            return;
+        };
+        let Some(person) = self.person.filter(|_| method == "elicitation/create") else {
+            return;
+        };
+        let answer = json!({ "jsonrpc": "2.0", "id": id, "result": person(&message["params"]) });
+        self.asked.push(message["params"].clone());
+        self.lines.send(&answer.to_string());
     }
 
     /// The line that answers a request whose parameters are written as they stand.
@@ -127,10 +165,12 @@ impl Gateway {
         loop {
             let line = self.lines.next();
             let message: Value = serde_json::from_str(&line).unwrap();
-            if message.get("id") == Some(id) {
-                return line;
+            if message.get("method").is_some() {
+                self.answer(&message);
+                continue;
             }
-            assert!(message.get("method").is_some(), "answers nothing: {line}");
+            assert_eq!(message.get("id"), Some(id), "answers nothing: {line}");
+            return line;
         }
     }
 
