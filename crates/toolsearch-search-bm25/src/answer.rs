@@ -6,6 +6,7 @@ use crate::document::Field;
 use crate::gate;
 use crate::index::{Bm25Index, Term};
 use crate::query::Query;
+use crate::script;
 use crate::top::Scored;
 
 /// Pieces of evidence that a hit carries at most.
@@ -22,7 +23,9 @@ impl Bm25Index {
         // The gate looks at the same tools however few are asked for.
         let mut ranked = self.rank(&query, request.limit.max(gate::ASKED));
         if ranked.is_empty() || gate::refuses(self, &query, &ranked) {
-            return SearchResponse::empty(EmptyReason::NoMatch, Vec::new());
+            let mut nothing = SearchResponse::empty(EmptyReason::NoMatch, Vec::new());
+            nothing.foreign_script = script::foreign(self, &request.query);
+            return nothing;
         }
         ranked.truncate(request.limit);
         SearchResponse::of(self.hits(&query, &ranked, request.explain))

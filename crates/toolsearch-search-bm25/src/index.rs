@@ -254,6 +254,12 @@ impl Bm25Index {
         terms
     }
 
+    /// Whether a tool has a term that begins with a letter from `from` to `to`.
+    pub(crate) fn has_between(&self, from: char, to: char) -> bool {
+        let mut segments = self.segments.iter();
+        segments.any(|segment| segment.vocabulary.has_between(from, to))
+    }
+
     pub(crate) fn text(&self, term: Term) -> &str {
         let [large, small] = &self.segments;
         match term.numbers {

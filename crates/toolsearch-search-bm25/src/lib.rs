@@ -20,6 +20,7 @@ mod phrases;
 mod query;
 mod ranker;
 mod repair;
+mod script;
 mod segment;
 mod sums;
 mod synonyms;

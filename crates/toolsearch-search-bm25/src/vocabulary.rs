@@ -80,6 +80,13 @@ impl Vocabulary {
         as_u32(from)..as_u32(until.max(from))
     }
 
+    /// Whether a term begins with a letter from `from` to `to`.
+    pub(crate) fn has_between(&self, from: char, to: char) -> bool {
+        let mut bytes = [0; 4];
+        let at = self.first_not_below(from.encode_utf8(&mut bytes));
+        at < self.len() && self.term(as_u32(at)).starts_with(|c| c <= to)
+    }
+
     fn first_not_below(&self, term: &str) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {

@@ -396,3 +396,29 @@ fn small_catalogs_are_searched_like_large_ones() {
             .is_empty()
     );
 }
+
+#[test]
+fn an_empty_answer_says_when_no_tool_has_the_script_of_the_query() {
+    let english: Catalog = [tool("o", "create_issue", "Open an issue")]
+        .into_iter()
+        .collect();
+    let mixed: Catalog = [
+        tool("o", "create_issue", "Open an issue"),
+        tool("p", "найти", "Поиск"),
+    ]
+    .into_iter()
+    .collect();
+    let script = |catalog: &Catalog, query: &str| {
+        let answer = Bm25::default()
+            .build(catalog, None)
+            .answer(&SearchRequest::new(query, 8));
+        assert_eq!(answer.reason, Some(EmptyReason::NoMatch), "{query}");
+        answer.foreign_script
+    };
+    assert_eq!(script(&english, "Купить билет"), Some("Cyrillic"));
+    assert_eq!(script(&english, "αγορά εισιτηρίου"), Some("Greek"));
+    assert_eq!(script(&english, "예약 확인"), Some("Korean"));
+    assert_eq!(script(&mixed, "Купить билет"), None);
+    assert_eq!(script(&english, "GitHub билет"), None);
+    assert_eq!(script(&english, "frobnicate"), None);
+}

@@ -114,6 +114,9 @@ pub struct SearchResponse {
     pub nearest: Vec<ToolId>,
     /// Set when meaning should have counted and did not.
     pub left_out: Option<LeftOut>,
+    /// When there are no hits: the script that the query is written in, when no tool has a word in it. The
+    /// same question in the language of the tools may find something.
+    pub foreign_script: Option<&'static str>,
 }
 
 impl SearchResponse {
@@ -126,6 +129,7 @@ impl SearchResponse {
             reason,
             nearest: Vec::new(),
             left_out: None,
+            foreign_script: None,
         }
     }
 
@@ -137,6 +141,7 @@ impl SearchResponse {
             reason: Some(reason),
             nearest,
             left_out: None,
+            foreign_script: None,
         }
     }
 }

@@ -56,6 +56,9 @@ fn document(group: &Group, reply: &SearchReply) -> Value {
     if let Some(reason) = group.reason {
         value.insert("reason".to_owned(), Value::from(reason));
     }
+    if let Some(script) = group.foreign_script {
+        value.insert("note".to_owned(), Value::from(render::foreign_note(script)));
+    }
     if !group.nearest.is_empty() {
         value.insert("nearest".to_owned(), json!(group.nearest));
     }
@@ -70,7 +73,13 @@ fn document(group: &Group, reply: &SearchReply) -> Value {
 
 fn show(group: &Group, reply: &SearchReply, explain: bool, output: &Output) -> Result<(), Fault> {
     if group.hits.is_empty() {
-        output.text(nothing(group.reason))?;
+        match group
+            .foreign_script
+            .filter(|_| group.reason == Some("no_match"))
+        {
+            Some(script) => output.text(&render::foreign_note(script))?,
+            None => output.text(nothing(group.reason))?,
+        }
         for id in &group.nearest {
             output.text(&format!("  nearest: {id}"))?;
         }
