@@ -8,4 +8,5 @@ mod client;
 mod effects;
 mod results;
 mod trouble;
+mod upstream_http;
 mod world;
