@@ -44,7 +44,7 @@ checks
 the product under load and under test
   qa ARGS...         scenarios against a mock provider, e.g.
                      qa suite --provider-mode mock-openai --scenario tool-search-gateway-e2e
-  bench NAME         measurements on a release build
+  bench NAME         measurements on a release build; `bench search` beside other search engines
   fuzz [--seconds N] [TARGET...]
                      what must hold for any input, over many of them; each target for 10 s
   eval ARGS...       how well the ranker finds tools, e.g.

@@ -34,6 +34,9 @@ pub(crate) fn bench(context: &Context, args: &[String]) -> Result<()> {
     if args.is_empty() {
         bail!("`cargo xtask bench` needs the name of a benchmark, e.g. `cargo xtask bench plan`");
     }
+    if args[0] == "search" {
+        return bench_search(context, &args[1..]);
+    }
     let mut build = context.cargo();
     build
         .args([
@@ -50,6 +53,18 @@ pub(crate) fn bench(context: &Context, args: &[String]) -> Result<()> {
     let mut command = context.command(context.built("release", "bench"));
     context.announce(&mut command, "release");
     shell::run(command.args(args))
+}
+
+/// `cargo xtask bench search ARGS...`: beside other search engines, in a package that nothing else builds.
+fn bench_search(context: &Context, args: &[String]) -> Result<()> {
+    let mut run = context.cargo();
+    run.args(["run", "--release", "--manifest-path"])
+        .arg(context.root.join("bench-search/Cargo.toml"))
+        .env("CARGO_TARGET_DIR", context.target.join("bench-search"))
+        .args(context.locked())
+        .arg("--")
+        .args(args);
+    shell::run(&mut run)
 }
 
 /// `cargo xtask eval ARGS...`: measures how well the product's ranker finds tools.

@@ -15,7 +15,7 @@ const WARN_LINES: usize = 500;
 const MAX_LINES: usize = 800;
 
 /// Folders with Rust source.
-const HOMES: [&str; 4] = ["crates", "tests", "xtask", "fuzz"];
+const HOMES: [&str; 5] = ["crates", "tests", "xtask", "fuzz", "bench-search"];
 /// Folders whose content is data or somebody else's.
 const NOT_OURS: [&str; 5] = ["fixtures", "data", "target", "node_modules", "corpus"];
 /// Folders whose files are compiled for tests and measurements only.
