@@ -32,6 +32,12 @@ pub(crate) struct Common {
     /// Channel that the session belongs to, for the rules under tools.byChannel
     #[arg(long, global = true, value_name = "ID")]
     pub(crate) channel: Option<String>,
+    /// Act as a subagent of this agent: what that one may not use is out of reach
+    #[arg(long, global = true, value_name = "AGENT")]
+    pub(crate) parent: Option<String>,
+    /// The work is confined to a sandbox: the rules under tools.sandbox hold
+    #[arg(long, global = true)]
+    pub(crate) sandbox: bool,
     /// How tools are shown to a model, whatever the configuration says
     #[arg(long, global = true, value_name = "MODE")]
     pub(crate) mode: Option<ModeArg>,
@@ -87,6 +93,12 @@ pub(crate) enum Command {
     /// Ask the rules who may use what
     #[command(subcommand)]
     Policy(PolicyCommand),
+    /// Answer calls that wait for consent
+    #[command(subcommand)]
+    Approvals(ApprovalsCommand),
+    /// Look at MCP tools that changed their definition, and agree to it
+    #[command(subcommand)]
+    Pins(PinsCommand),
     /// Look into session logs
     #[command(subcommand)]
     Sessions(SessionsCommand),
@@ -270,18 +282,65 @@ pub(crate) enum PolicyCommand {
     },
 }
 
-/// For whom rules are asked, besides `--agent` and `--channel`.
+/// For whom rules are asked, besides `--agent`, `--parent`, `--channel` and `--sandbox`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Whom {
     /// Model provider, or PROVIDER/MODEL
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// As a subagent of this agent
-    #[arg(long, value_name = "AGENT")]
-    pub(crate) parent: Option<String>,
-    /// For work in a sandbox
-    #[arg(long)]
-    pub(crate) sandbox: bool,
+}
+
+/// Commands on calls that wait for consent.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApprovalsCommand {
+    /// List the calls that wait, the oldest first
+    List,
+    /// Show one with its arguments
+    Show {
+        /// The id that `approvals list` shows
+        id: String,
+    },
+    /// Allow a call
+    Approve {
+        /// The id that `approvals list` shows
+        id: String,
+        /// The tool may run for the rest of the session, with any arguments
+        #[arg(long)]
+        session: bool,
+    },
+    /// Refuse a call
+    Deny {
+        /// The id that `approvals list` shows
+        id: String,
+        /// The tool may not run for the rest of the session
+        #[arg(long)]
+        session: bool,
+        /// What the caller is told
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+        reason: Option<String>,
+    },
+}
+
+/// Commands on remembered definitions.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PinsCommand {
+    /// List the tools whose definition is remembered
+    List,
+    /// Show what changed
+    Diff {
+        /// Exact ids [default: all that changed]
+        #[arg(value_name = "ID")]
+        ids: Vec<String>,
+    },
+    /// Agree to what tools are now
+    Approve {
+        /// Exact ids
+        #[arg(value_name = "ID", conflicts_with = "all")]
+        ids: Vec<String>,
+        /// Agree to everything that changed
+        #[arg(long)]
+        all: bool,
+    },
 }
 
 /// Commands on session logs.

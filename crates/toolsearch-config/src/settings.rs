@@ -36,7 +36,7 @@ pub struct Settings {
     pub sandbox: Sandbox,
     /// Session logs.
     pub telemetry: Telemetry,
-    /// Where sessions are kept.
+    /// Where approvals and remembered definitions are kept.
     pub store: Store,
 }
 
@@ -166,8 +166,9 @@ pub struct AgentTools {
 pub enum Pins {
     /// Nothing.
     Off,
-    /// The change is told.
+    /// The change is told; `warn` in a file means the same.
     #[default]
+    #[serde(alias = "warn")]
     Report,
     /// The tool is held back until it is approved again.
     Enforce,
@@ -234,6 +235,8 @@ pub enum OnFailure {
 pub struct Approvals {
     /// Who is asked where nothing else is said.
     pub mode: ApprovalMode,
+    /// What is done where the mode is [`ApprovalMode::Elicit`] and the client cannot ask anybody.
+    pub otherwise: Otherwise,
     /// Time to answer, in milliseconds; then the call is denied.
     pub timeout_ms: u64,
 }
@@ -242,6 +245,7 @@ impl Default for Approvals {
     fn default() -> Self {
         Self {
             mode: ApprovalMode::default(),
+            otherwise: Otherwise::default(),
             timeout_ms: services::APPROVAL_TIMEOUT_MS.default(),
         }
     }
@@ -259,6 +263,17 @@ pub enum ApprovalMode {
     Queue,
     /// Nobody: what needs an approval is denied.
     Deny,
+}
+
+/// What is done where nobody can be asked through the client. Complete: a call waits or it does not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Otherwise {
+    /// The call is denied.
+    #[default]
+    Deny,
+    /// The call waits in the queue.
+    Queue,
 }
 
 /// One model provider.
@@ -408,8 +423,11 @@ pub struct Sandbox {
     pub require: Option<Vec<String>>,
 }
 
-/// `store`: where sessions are kept. Nothing can be set yet: they live in the process.
+/// `store`: where approvals and remembered definitions are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
-pub struct Store {}
+pub struct Store {
+    /// Folder as written; relative ones start at the folder of the file. Absent: the user's state folder.
+    pub dir: Option<String>,
+}

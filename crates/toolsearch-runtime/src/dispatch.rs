@@ -174,10 +174,10 @@ impl Core {
         for hook in &self.shared.parts.hooks {
             let blocked = |why: &str| {
                 let detail = format!(
-                    "Hook `{}` blocked `{}`: {}",
+                    "Hook `{}` blocked `{}`: {}.",
                     hook.name(),
                     call.tool.id,
-                    clip(why, MAX_REASON_CHARS)
+                    clip(why.trim_end_matches('.'), MAX_REASON_CHARS)
                 );
                 Failure::new(FailureCode::PolicyDenied, detail).about(&call.tool.id)
             };
@@ -231,7 +231,8 @@ impl Core {
     async fn approve(&self, call: &Prepared, reason: String) -> Result<(), Stop> {
         let id = &call.tool.id;
         let denied = |why: &str| {
-            let detail = format!("`{id}` was not approved: {}", clip(why, MAX_REASON_CHARS));
+            let why = clip(why.trim_end_matches('.'), MAX_REASON_CHARS);
+            let detail = format!("`{id}` was not approved: {why}.");
             Stop::from(Failure::new(FailureCode::ApprovalDenied, detail).about(id))
         };
         let standing = self.standing.lock().await.get(id).cloned();

@@ -12,6 +12,7 @@ mod names;
 mod policy;
 mod results;
 mod schemas;
+mod security;
 mod transport;
 
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Command hooks of the configuration.
+//! Command hooks of the configuration and of plugins, and their order.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,9 +12,12 @@ use toolsearch_plugin::{CommandHook, HookMoment};
 use crate::fault::Fault;
 
 use super::configuration::Configuration;
+use super::plugins;
 use super::policy::faulty;
 
-/// The hooks in the order in which they are run. Starts nothing.
+/// The hooks in the order in which they are run: before a call those of the configuration, then those of
+/// plugins in the order of the configuration; after it first those of plugins, so that the configuration
+/// has the last word. Starts nothing.
 pub(crate) fn hooks(configuration: &Configuration) -> Result<Vec<Arc<dyn Hook>>, Fault> {
     let written = &configuration.settings.hooks;
     let before = written
@@ -25,8 +28,37 @@ pub(crate) fn hooks(configuration: &Configuration) -> Result<Vec<Arc<dyn Hook>>,
         .after_tool_call
         .iter()
         .map(|one| (one, HookMoment::After));
-    let hook = |(one, moment)| Ok(Arc::new(hook(configuration, one, moment)?) as Arc<dyn Hook>);
-    before.chain(after).map(hook).collect()
+    let own = |(one, moment)| Ok(Arc::new(hook(configuration, one, moment)?) as Arc<dyn Hook>);
+    let mut all: Vec<Arc<dyn Hook>> = before.map(own).collect::<Result<_, Fault>>()?;
+    // A plugin that cannot be read is told where its tools are missing.
+    for plugin in plugins::load(configuration).into_iter().flatten() {
+        let manifest = plugin.manifest();
+        for one in &manifest.hooks {
+            let hook = CommandHook::of_plugin(one, &manifest.folder);
+            all.push(Arc::new(matching(configuration, &one.name, &one.matcher, hook)?));
+        }
+    }
+    for hook in after.map(own) {
+        all.push(hook?);
+    }
+    Ok(all)
+}
+
+/// The hook for the tools that its globs cover; for all where there are none.
+fn matching(
+    configuration: &Configuration,
+    name: &str,
+    matcher: &[String],
+    hook: CommandHook,
+) -> Result<CommandHook, Fault> {
+    if matcher.is_empty() {
+        return Ok(hook);
+    }
+    let groups = with_built_in_groups(&configuration.settings.tools.groups);
+    let place = format!("hook `{name}`");
+    let globs: Vec<Glob> =
+        expand_globs(&place, matcher, &groups).map_err(|fault| faulty(&fault))?;
+    Ok(hook.matching(move |tool| globs.iter().any(|glob| glob.covers(tool))))
 }
 
 fn hook(
@@ -45,7 +77,7 @@ fn hook(
         true => configuration.path(&written.command).display().to_string(),
         false => written.command.clone(),
     };
-    let mut hook = CommandHook::new(
+    let hook = CommandHook::new(
         &name,
         moment,
         program,
@@ -53,13 +85,7 @@ fn hook(
         folder(configuration)?,
         Duration::from_millis(written.timeout_ms),
     );
-    if !written.matcher.is_empty() {
-        let groups = with_built_in_groups(&configuration.settings.tools.groups);
-        let place = format!("hook `{name}`");
-        let globs: Vec<Glob> =
-            expand_globs(&place, &written.matcher, &groups).map_err(|fault| faulty(&fault))?;
-        hook = hook.matching(move |tool| globs.iter().any(|glob| glob.covers(tool)));
-    }
+    let hook = matching(configuration, &name, &written.matcher, hook)?;
     match written.on_failure {
         OnFailure::Closed => Ok(hook),
         OnFailure::Open => Ok(hook.may_fail()),

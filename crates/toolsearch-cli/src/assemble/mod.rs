@@ -6,22 +6,26 @@ mod hooks;
 pub(crate) mod logs;
 pub(crate) mod modes;
 mod offline;
+pub(crate) mod pins;
 mod plugins;
 pub(crate) mod policy;
 pub(crate) mod sources;
+pub(crate) mod store;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde_json::Value;
+use toolsearch::catalog::{ToolDescriptor, ToolId};
 use toolsearch::invoke::Listing;
 use toolsearch::mode::{ControlNames, Mode, SearchLimits};
 use toolsearch::mode_tools::ToolsMode;
-use toolsearch::policy::{Glob, Rules, Subject};
+use toolsearch::policy::{Glob, Policy, Rules, Subject};
 use toolsearch::runtime::{
     Compaction, Components, OpenError, OpenRequest, Options, Runtime, Session,
 };
 use toolsearch::telemetry::Recorder;
-use toolsearch_config::{DIRECT_SCHEMA_BYTES, DIRECT_TOOLS, Effective, Pins, Settings, Switch};
+use toolsearch_config::{DIRECT_SCHEMA_BYTES, DIRECT_TOOLS, Effective, Pins, Switch};
 
 use crate::cli::Common;
 use crate::fault::Fault;
@@ -29,6 +33,7 @@ use crate::output::Output;
 
 use self::configuration::Configuration;
 use self::logs::SessionLogs;
+use self::pins::Pinboard;
 use self::sources::{Kind, Sources};
 
 /// What the sessions are for.
@@ -46,6 +51,9 @@ pub(crate) enum Purpose {
     Measuring,
 }
 
+/// The channel of sessions that are served over MCP, where the command line names none.
+const MCP_CHANNEL: &str = "mcp";
+
 /// Most bytes of a result that a person is given.
 const COMMAND_RESULT_BYTES: usize = 64 << 20;
 
@@ -57,6 +65,7 @@ pub(crate) struct Assembled {
     pub(crate) subject: Subject,
     pub(crate) sources: Sources,
     pub(crate) runtime: Runtime,
+    pins: Pinboard,
     logs: Option<Arc<SessionLogs>>,
 }
 
@@ -75,7 +84,7 @@ impl Assembled {
             output.note(note);
         }
         let mut assembled = Self::of(configuration, sources, common.agent.as_deref(), purpose)?;
-        assembled.subject.channel.clone_from(&common.channel);
+        assembled.place(common)?;
         Ok(assembled)
     }
 
@@ -86,7 +95,6 @@ impl Assembled {
         agent: Option<&str>,
         purpose: Purpose,
     ) -> Result<Self, Fault> {
-        supported(&configuration.settings)?;
         let rules = policy::rules(&configuration.settings)?;
         let logs = match purpose {
             Purpose::Command | Purpose::Model | Purpose::Agent => logs::folder(&configuration)
@@ -94,6 +102,7 @@ impl Assembled {
                 .map(Arc::new),
             Purpose::Shown(_) | Purpose::Measuring => None,
         };
+        let channel = matches!(purpose, Purpose::Model).then_some(MCP_CHANNEL);
         let mut parts = components(&configuration, &purpose);
         parts.policy = Arc::new(rules.clone());
         parts.invokers = sources.invokers.clone();
@@ -111,18 +120,37 @@ impl Assembled {
             Duration::from_millis(configuration.settings.approvals.timeout_ms);
         let runtime = Runtime::new(parts, options)
             .map_err(|error| Fault::configuration(error.to_string()))?;
-        let subject = match agent {
+        let mut subject = match agent {
             Some(agent) => Subject::agent(agent),
             None => Subject::anyone(),
         };
+        subject.channel = channel.map(str::to_owned);
+        let pins = Pinboard::new(store::store(&configuration), configuration.settings.tools.pins);
         Ok(Self {
             configuration,
             rules,
             subject,
             sources,
             runtime,
+            pins,
             logs,
         })
+    }
+
+    /// For whom a command line says that it works.
+    pub(crate) fn place(&mut self, common: &Common) -> Result<(), Fault> {
+        if common.channel.is_some() {
+            self.subject.channel.clone_from(&common.channel);
+        }
+        self.subject.sandboxed = common.sandbox;
+        if let Some(parent) = &common.parent {
+            if self.configuration.settings.agents.get(parent).is_none() {
+                let fault = Fault::usage(format!("no agent is named `{parent}`"));
+                return Err(fault.next("add it under `agents.list` in the configuration file"));
+            }
+            self.subject = self.subject.clone().below(Subject::agent(parent.as_str()));
+        }
+        Ok(())
     }
 
     /// A session for search, describe and call: no model sees its surface, so no engine is started
@@ -142,7 +170,11 @@ impl Assembled {
     }
 
     /// A session as a request asks for it.
-    pub(crate) async fn open_with(&self, request: OpenRequest) -> Result<Session, Fault> {
+    pub(crate) async fn open_with(&self, mut request: OpenRequest) -> Result<Session, Fault> {
+        // Files are looked at, not agreed to.
+        if self.sources.kind != Kind::Offline {
+            self.pins.review(&mut request.listings).await;
+        }
         self.runtime
             .open(request)
             .await
@@ -150,6 +182,31 @@ impl Assembled {
                 OpenError::Policy(fault) => policy::faulty(&fault),
                 other => Fault::configuration(other.to_string()),
             })
+    }
+
+    /// Tools that changed their definition since somebody agreed to it, as far as this agent may know of
+    /// them, and whether they are held back.
+    pub(crate) async fn changed(&self) -> Vec<(ToolId, bool)> {
+        let configured = &self.configuration.settings.tools;
+        if configured.pins == Pins::Off || self.sources.kind == Kind::Offline {
+            return Vec::new();
+        }
+        let changed = match self.pins.changed().await {
+            Ok(changed) => changed,
+            Err(error) => {
+                tracing::warn!(%error, "remembered definitions cannot be read");
+                return Vec::new();
+            }
+        };
+        let listed = |id: &ToolId| {
+            let servers = &self.configuration.settings.mcp_servers;
+            let tool = ToolDescriptor::new(id.source(), id.owner(), id.name(), Value::Bool(true));
+            servers.contains_key(id.owner())
+                && tool.is_ok_and(|tool| !self.rules.decide(&self.subject, &tool).is_deny())
+        };
+        let held = configured.pins == Pins::Enforce;
+        let changed = changed.into_keys().filter(listed);
+        changed.map(|id| (id, held)).collect()
     }
 
     /// What a session over these listings is planned from.
@@ -174,24 +231,12 @@ pub(crate) fn now_ms() -> u64 {
     u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Settings that make calls safer must not be passed over in silence.
-fn supported(settings: &Settings) -> Result<(), Fault> {
-    if settings.tools.pins == Pins::Enforce {
-        let message = "`tools.pins` is \"enforce\", but this version holds no tool back";
-        return Err(Fault::configuration(message).next("set `tools.pins` to \"report\" or \"off\""));
-    }
-    Ok(())
-}
-
 fn components(configuration: &Configuration, purpose: &Purpose) -> Components {
     let effective = &configuration.effective;
     let engine = modes::engine(effective.engine.value, &configuration.settings.sandbox);
     let mut parts = toolsearch::recommended_with(engine);
     parts.mode = modes::mode(effective);
-    // Whoever stands behind a model's client is not at this terminal.
-    if matches!(purpose, Purpose::Command | Purpose::Agent) {
-        parts.approver = approver::approver(configuration.settings.approvals.mode);
-    }
+    parts.approver = approver::approver(configuration, purpose);
     parts
 }
 

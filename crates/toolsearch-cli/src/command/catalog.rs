@@ -35,8 +35,14 @@ pub(crate) async fn list(assembled: &Assembled, output: &Output) -> Done {
     let session = assembled.open_listed(listings).await?;
     apart.extend(session.rejected().iter().cloned());
     let tools = placed(&session);
+    let changed = assembled.changed().await;
     if output.json {
-        output.document(&document(&tools, &servers, &apart, &session))?;
+        let mut document = document(&tools, &servers, &apart, &session);
+        if !changed.is_empty() {
+            let line = |(id, held): &(ToolId, bool)| json!({ "id": id, "held": held });
+            document["changed"] = changed.iter().map(line).collect();
+        }
+        output.document(&document)?;
         return Ok(Exit::Fine);
     }
     let mut table = Table::new(["id", "placement"]);
@@ -59,6 +65,12 @@ pub(crate) async fn list(assembled: &Assembled, output: &Output) -> Done {
         output.warning(&format!(
             "{owner}: {name} was set aside: {}",
             rejected.reason
+        ));
+    }
+    for (id, held) in &changed {
+        let held = if *held { " and is held back" } else { "" };
+        output.warning(&format!(
+            "{id} changed its definition{held}; see `toolsearch pins diff`"
         ));
     }
     output.text(&format!(

@@ -114,7 +114,21 @@ async fn look(assembled: &Assembled, checks: &mut Vec<Check>) {
             checks.extend(names(&session));
         }
     }
+    checks.extend(definitions(assembled).await);
     checks.push(logging(assembled));
+}
+
+/// MCP tools that are no longer what somebody agreed to.
+async fn definitions(assembled: &Assembled) -> Option<Check> {
+    let changed = assembled.changed().await;
+    let (first, held) = changed.first()?;
+    let what = if *held { "are held back" } else { "are in use" };
+    let detail = format!(
+        "{} tools changed their definition and {what}, such as {first}",
+        changed.len()
+    );
+    let check = Check::new("definitions", Status::Warn, detail);
+    Some(check.fix("look with `toolsearch pins diff`, agree with `toolsearch pins approve ID`"))
 }
 
 fn configuration(assembled: &Assembled) -> Check {

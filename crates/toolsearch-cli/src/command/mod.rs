@@ -1,6 +1,7 @@
 //! What every command does, one module each.
 
 mod agent;
+mod approvals;
 mod arguments;
 mod call;
 mod catalog;
@@ -16,6 +17,7 @@ mod expectations;
 mod lint;
 mod mcp;
 mod missing;
+mod pins;
 mod policy;
 mod preflight;
 mod run;
@@ -38,6 +40,8 @@ pub(crate) async fn execute(cli: &Cli, output: &Output) -> Done {
         Command::Demo => demo::run(common, output).await,
         Command::Eval(args) => eval::run(args, common, output).await,
         Command::Serve(_) => serve::run(common, output).await,
+        Command::Approvals(command) => approvals::run(command, common, output).await,
+        Command::Pins(command) => pins::run(command, common, output).await,
         Command::Config(command) => config::run(command, common, output),
         Command::Sessions(command) => sessions::run(command, common, output).await,
         Command::Mcp(command) => mcp::run(command, common, output).await,

@@ -20,27 +20,23 @@ use super::expectations::{self, Expectation};
 pub(crate) async fn run(command: &PolicyCommand, assembled: &Assembled, output: &Output) -> Done {
     match command {
         PolicyCommand::Explain { id, whom } => {
-            let subject = subject(whom, assembled)?;
+            let subject = subject(whom, assembled);
             let tools = Tools::listed(assembled).await;
             explain(&tools.find(id)?, &subject, assembled, output)
         }
         PolicyCommand::Check { file, whom } => {
             let expected = expectations::read(file)?;
-            let subject = subject(whom, assembled)?;
+            let subject = subject(whom, assembled);
             let tools = Tools::listed(assembled).await;
             check(&expected, &subject, &tools, assembled, output)
         }
     }
 }
 
-fn subject(whom: &Whom, assembled: &Assembled) -> Result<Subject, Fault> {
+fn subject(whom: &Whom, assembled: &Assembled) -> Subject {
     let mut subject = assembled.subject.clone();
     subject.provider.clone_from(&whom.provider);
-    subject.sandboxed = whom.sandbox;
-    match &whom.parent {
-        Some(parent) => Ok(subject.below(Subject::agent(known_agent(parent, assembled)?))),
-        None => Ok(subject),
-    }
+    subject
 }
 
 fn known_agent<'a>(id: &'a str, assembled: &Assembled) -> Result<&'a str, Fault> {

@@ -207,6 +207,13 @@ pub(super) static APPROVALS: Shape = Shape {
         )
         .default("\"elicit\""),
         Field::new(
+            "otherwise",
+            Kind::Choice(&["deny", "queue"]),
+            "Where mode is elicit and the client cannot ask: refuse, or keep in a queue.",
+        )
+        .default("\"deny\"")
+        .meant(&["fallback", "else"]),
+        Field::new(
             "timeoutMs",
             Kind::Count(&APPROVAL_TIMEOUT_MS),
             "Time to answer; then denied.",
@@ -365,7 +372,12 @@ pub(super) static TELEMETRY: Shape = Shape {
 
 pub(super) static STORE: Shape = Shape {
     name: "store",
-    help: "Where sessions are kept: in this process, so there is nothing to set.",
+    help: "Where approvals and remembered definitions are kept.",
     stands_alone: false,
-    fields: &[],
+    fields: &[Field::new(
+        "dir",
+        Kind::Text,
+        "Folder for it; relative ones start at the folder of this file. Absent: the user's state folder.",
+    )
+    .meant(&["folder", "path"])],
 };

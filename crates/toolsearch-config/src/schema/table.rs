@@ -78,7 +78,11 @@ pub(crate) static ROOT: Shape = Shape {
         Field::new("gateway", Kind::Object(&GATEWAY), "The HTTP gateway."),
         Field::new("sandbox", Kind::Object(&SANDBOX), "How programs are held."),
         Field::new("telemetry", Kind::Object(&TELEMETRY), "Session logs."),
-        Field::new("store", Kind::Object(&STORE), "Where sessions are kept."),
+        Field::new(
+            "store",
+            Kind::Object(&STORE),
+            "Where approvals and remembered definitions are kept.",
+        ),
     ],
 };
 
@@ -122,8 +126,9 @@ static TOOLS: Shape = Shape {
         ),
         Field::new(
             "pins",
-            Kind::Choice(&["off", "report", "enforce"]),
-            "What happens when an MCP tool changes its definition.",
+            Kind::Choice(&["off", "report", "warn", "enforce"]),
+            "What happens when an MCP tool changes its definition: nothing, a report (`warn` means the \
+             same), or it is held back until `toolsearch pins approve`.",
         )
         .default("\"report\""),
     ],

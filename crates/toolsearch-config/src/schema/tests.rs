@@ -262,7 +262,7 @@ fn unknown_keys_name_the_key_that_was_meant() {
     );
     check(
         "{store: {zzzz: 1}}",
-        "f:1:10: store.zzzz: unknown key; nothing can be set here",
+        "f:1:10: store.zzzz: unknown key; known here: dir",
     );
 }
 
