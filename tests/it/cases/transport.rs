@@ -153,7 +153,7 @@ impl World {
         } else {
             (json!({ "command": program, "args": [fault, log] }), None)
         };
-        entry["callTimeoutMs"] = json!(10_000);
+        entry["callTimeoutMs"] = json!(20_000);
         let (name, healthy) = Upstream::new("healthy", vec![bare("ping")]).install(&home);
         let servers = json!({ "faulty": entry, name: healthy });
         home.configure(&Mode::Tools.setting(), &servers);
