@@ -374,3 +374,38 @@ fn nothing_that_a_model_does_lists_again() {
     }
     assert_eq!((before, world.received("tools/list").len()), (1, 1));
 }
+
+/// A server that an earlier process has listed is known before it is up, and its call waits for it.
+#[test]
+fn tools_of_an_earlier_process_are_known_at_once() {
+    let world = World::new("slow-start", false);
+    let go = format!("{}.go", world.log().display());
+    fs::write(&go, "").unwrap();
+    let mut client = world.serve();
+    eventually("the server is known", || {
+        (client.call("mcp:faulty:work")["isError"] == false).then_some(())
+    });
+    eventually("both lists are kept", || {
+        let kept = fs::read_dir(world.home.path("state/toolsearch/lists")).ok()?;
+        let whole = |path: PathBuf| path.extension().is_some_and(|end| end == "json");
+        let kept = kept.flatten().filter(|file| whole(file.path())).count();
+        (kept == 2).then_some(())
+    });
+    drop(client);
+    fs::remove_file(&go).unwrap();
+
+    let mut client = world.serve();
+    let found = client.search("works");
+    let hits = found["candidates"].as_array().unwrap();
+    let known = hits.iter().any(|hit| hit["id"] == "mcp:faulty:work");
+    assert!(known, "{found}");
+    let work = client.begin("mcp:faulty:work");
+    assert_eq!(
+        client.call("mcp:healthy:ping")["isError"],
+        false,
+        "the healthy server is not held up by the call that waits"
+    );
+    fs::write(&go, "").unwrap();
+    let result = client.wait_for(work);
+    assert_eq!(result["isError"], false, "{result}");
+}
