@@ -12,6 +12,8 @@
 mod alone;
 mod args;
 mod ci;
+mod clients;
+mod conformance;
 mod context;
 mod dist;
 mod fuzz;
@@ -44,6 +46,8 @@ checks
 the product under load and under test
   qa ARGS...         scenarios against a mock provider, e.g.
                      qa suite --provider-mode mock-openai --scenario tool-search-gateway-e2e
+  clients            Claude Code and Codex in front of the gateway, with a scripted model (large)
+  conformance        the MCP conformance suite against the gateway over HTTP
   bench NAME         measurements on a release build; `bench search` beside other search engines
   fuzz [--seconds N] [TARGET...]
                      what must hold for any input, over many of them; each target for 10 s
@@ -83,6 +87,8 @@ fn dispatch(args: &[String]) -> Result<()> {
         "test" => test::run(&context, rest),
         "check-alone" => alone::run(&context, rest),
         "qa" => product::qa(&context, rest),
+        "clients" => clients::run(&context, rest),
+        "conformance" => conformance::run(&context, rest),
         "bench" => product::bench(&context, rest),
         "fuzz" => fuzz::run(&context, rest),
         "eval" => product::eval(&context, rest),

@@ -5,6 +5,9 @@ use anyhow::{Result, bail};
 use crate::context::Context;
 use crate::shell;
 
+/// Other gateways and their versions.
+const PEERS: [&str; 2] = ["fastmcp==4.2.3", "mcp-compressor==0.38.2"];
+
 /// `cargo xtask qa ARGS...`: builds the product and the scenario runner, then runs it.
 pub(crate) fn qa(context: &Context, args: &[String]) -> Result<()> {
     let mut build = context.cargo();
@@ -52,7 +55,45 @@ pub(crate) fn bench(context: &Context, args: &[String]) -> Result<()> {
     shell::run(&mut build)?;
     let mut command = context.command(context.built("release", "bench"));
     context.announce(&mut command, "release");
+    if args[0] == "gateway" {
+        command.env("TOOLSEARCH_BENCH_PEERS", peers(context)?);
+    }
     shell::run(command.args(args))
+}
+
+/// Other gateways to measure beside ours, from PyPI: how each is started in front of one server, and
+/// how the tool `echo` is called there.
+fn peers(context: &Context) -> Result<String> {
+    let home = context.target.join("bench-peers");
+    let bin = home.join("bin");
+    let python = bin.join("python");
+    if !python.exists() {
+        let program = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
+        shell::run(context.command(program).args(["-m", "venv"]).arg(&home))?;
+    }
+    let mut pip = context.command(&python);
+    pip.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]);
+    shell::run(pip.args(PEERS))?;
+    let (fastmcp, compressor) = (bin.join("fastmcp"), bin.join("mcp-compressor"));
+    let list = format!(
+        r#"[{{"name": {:?}, "stdio": [{fastmcp:?}, "run", "{{config}}", "--no-banner"],
+             "http": [{fastmcp:?}, "run", "{{config}}", "--no-banner",
+                      "--transport", "http", "--port", "{{port}}"],
+             "tool": "echo"}},
+            {{"name": {:?}, "stdio": [{compressor:?}, "--config", "{{config}}"],
+             "http": [{compressor:?}, "--config", "{{config}}",
+                      "--transport", "streamable-http", "--port", "{{port}}"],
+             "tool": "invoke_tool",
+             "arguments": {{"tool_name": "echo", "tool_input": {{"text": "hello"}}}}}}]"#,
+        PEERS[0], PEERS[1]
+    );
+    Ok(list)
 }
 
 /// `cargo xtask bench search ARGS...`: beside other search engines, in a package that nothing else builds.
