@@ -60,6 +60,14 @@ pub trait Embedder: fmt::Debug + Send + Sync {
         16
     }
 
+    /// Gets ready, so that the first text is not slower than the next.
+    ///
+    /// # Errors
+    /// [`EmbedError`] when it is known already that there will be no vectors.
+    async fn warm(&self) -> Result<(), EmbedError> {
+        Ok(())
+    }
+
     /// Makes vectors.
     ///
     /// # Errors
@@ -81,6 +89,10 @@ impl<T: Embedder + ?Sized> Embedder for Arc<T> {
         T::batch(self)
     }
 
+    async fn warm(&self) -> Result<(), EmbedError> {
+        T::warm(self).await
+    }
+
     async fn embed(&self, role: TextRole, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         T::embed(self, role, texts).await
     }
@@ -98,6 +110,10 @@ impl<T: Embedder + ?Sized> Embedder for Box<T> {
 
     fn batch(&self) -> usize {
         T::batch(self)
+    }
+
+    async fn warm(&self) -> Result<(), EmbedError> {
+        T::warm(self).await
     }
 
     async fn embed(&self, role: TextRole, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {

@@ -7,6 +7,7 @@
 //! | module | contract | fakes |
 //! |---|---|---|
 //! | [`ranker`] | `Ranker`, `Index` | [`ranker::WordOverlap`] |
+//! | [`embedder`] | `Embedder` | [`embedder::HashedWords`], [`embedder::embedder_fn`] |
 //! | [`provider`] | `Provider` | [`provider::ScriptedProvider`] |
 //! | [`invoker`] | `Invoker` | [`invoker::RecordingInvoker`] |
 //! | [`hook`] | `Hook` | [`hook::RecordingHook`] |
@@ -21,6 +22,7 @@
 
 pub mod approver;
 pub mod catalog;
+pub mod embedder;
 pub mod engine;
 pub mod hook;
 pub mod invoker;

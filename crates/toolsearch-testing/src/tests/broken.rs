@@ -13,16 +13,83 @@ use toolsearch_mode::{
 };
 use toolsearch_policy::{AllowAll, ApprovalRequest, Approver, Decision, Reason, Verdict};
 use toolsearch_sandbox::{NoEngine, RunReport, RunStatus, RunValue};
-use toolsearch_search::{Index, Ranker, SearchError, SearchRequest, SearchResponse};
+use toolsearch_search::{
+    EmbedError, Embedder, Index, Ranker, SearchError, SearchRequest, SearchResponse,
+};
 use toolsearch_telemetry::{MemoryRecorder, Recorder, Stamped};
 
 use crate::catalog::tool;
+use crate::embedder::HashedWords;
 use crate::engine::{Bench, EngineFn};
 use crate::invoker::{Probe, RecordingInvoker};
 use crate::policy::policy_fn;
 use crate::provider::ScriptedProvider;
 use crate::ranker::WordOverlap;
-use crate::{approver, block_on, engine, invoker, mode, policy, provider, ranker, recorder};
+use crate::{
+    approver, block_on, embedder, engine, invoker, mode, policy, provider, ranker, recorder,
+};
+
+/// An embedder whose sound answers are spoilt.
+fn check_embedder(spoil: fn(&mut Vec<Vec<f32>>)) {
+    block_on(embedder::conforms(|| {
+        embedder::embedder_fn(move |role, texts| {
+            Box::pin(async move {
+                let mut vectors = HashedWords::default().embed(role, &texts).await?;
+                spoil(&mut vectors);
+                Ok(vectors)
+            })
+        })
+    }));
+}
+
+#[test]
+#[should_panic(expected = "one vector for each text")]
+fn an_embedder_that_leaves_one_out() {
+    check_embedder(|vectors| drop(vectors.pop()));
+}
+
+#[test]
+#[should_panic(expected = "a vector has a direction")]
+fn an_embedder_with_numbers_that_are_none() {
+    check_embedder(|vectors| vectors.iter_mut().for_each(|vector| vector[0] = f32::NAN));
+}
+
+#[test]
+#[should_panic(expected = "all vectors are of one size")]
+fn an_embedder_of_many_sizes() {
+    check_embedder(|vectors| {
+        for (at, vector) in vectors.iter_mut().enumerate() {
+            vector.truncate(400 - at);
+        }
+    });
+}
+
+#[test]
+#[should_panic(expected = "has two vectors")]
+fn an_embedder_that_mixes_up_its_texts() {
+    check_embedder(|vectors| vectors.sort_by(|a, b| b[1..].partial_cmp(&a[1..]).expect("numbers")));
+}
+
+#[test]
+#[should_panic(expected = "to itself")]
+fn an_embedder_for_which_all_is_one() {
+    check_embedder(|vectors| vectors.iter_mut().for_each(|vector| vector.fill(1.0)));
+}
+
+#[test]
+#[should_panic(expected = "any text is valid")]
+fn an_embedder_that_refuses_texts() {
+    block_on(embedder::conforms(|| {
+        embedder::embedder_fn(|role, texts| {
+            Box::pin(async move {
+                if texts.iter().any(String::is_empty) {
+                    return Err(EmbedError::Unavailable("an empty text".to_owned()));
+                }
+                HashedWords::default().embed(role, &texts).await
+            })
+        })
+    }));
+}
 
 type Spoil = fn(&mut SearchResponse, &SearchRequest);
 

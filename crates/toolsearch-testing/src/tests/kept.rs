@@ -22,13 +22,16 @@ use toolsearch_telemetry::{JsonlRecorder, MemoryRecorder, NoRecorder, Stamped};
 
 use crate::approver::{HeldApprover, ScriptedApprover};
 use crate::catalog::{hostile_catalog, hostile_tools, office, tool};
+use crate::embedder::HashedWords;
 use crate::engine::{EngineFn, RecordingHost};
 use crate::hook::RecordingHook;
 use crate::invoker::{Probe, RecordingInvoker, invocation};
 use crate::policy::{allow_only, ask_about, policy_fn};
 use crate::provider::ScriptedProvider;
 use crate::ranker::WordOverlap;
-use crate::{approver, block_on, engine, hook, invoker, mode, policy, provider, ranker, recorder};
+use crate::{
+    approver, block_on, embedder, engine, hook, invoker, mode, policy, provider, ranker, recorder,
+};
 
 #[test]
 fn rankers() {
@@ -38,6 +41,14 @@ fn rankers() {
         ranker::conforms(|| Arc::new(ExactFirst(WordOverlap))).await;
         ranker::conforms(|| Arc::new(ExactFirst(NoRanker))).await;
         ranker::finds(|| Arc::new(WordOverlap)).await;
+    });
+}
+
+#[test]
+fn embedders() {
+    block_on(async {
+        embedder::conforms(|| Arc::new(HashedWords::default())).await;
+        embedder::conforms(|| Arc::new(HashedWords::with([("ticket", "issue")]))).await;
     });
 }
 

@@ -1,0 +1,63 @@
+//! What may be set.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What may be set. Defaults suit a model on this machine.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Options {
+    /// How words and meaning become one list.
+    pub fusion: Fusion,
+    /// How long a search waits for the vector of its query.
+    pub query_timeout: Duration,
+    /// How long the embedder is given for one batch of tools.
+    pub batch_timeout: Duration,
+    /// How long making an index waits for vectors; the rest is made while searches go on.
+    pub index_wait: Duration,
+    /// The folder in which vectors are kept from one start to the next; none: in memory alone.
+    pub folder: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            fusion: Fusion::default(),
+            query_timeout: Duration::from_millis(1_000),
+            batch_timeout: Duration::from_secs(60),
+            index_wait: Duration::from_millis(2_000),
+            folder: None,
+        }
+    }
+}
+
+/// How words and meaning become one list. The defaults are what was measured best; see the README.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Fusion {
+    /// What the nearest tool by meaning gains, where the best tool by words has 1.
+    pub weight: f32,
+    /// So many of the first hits by words never fall far below their place, whatever meaning says: the
+    /// first stays among the first two, an answer of eight holds at least the first five.
+    pub floor: usize,
+    /// How far above the average a tool must be to be found by meaning alone beside hits by words, in
+    /// standard deviations over the catalog.
+    pub beside: f32,
+    /// The same where words find nothing.
+    pub alone: f32,
+    /// The least cosine of a tool that is found where words find nothing. Some models give high ones to
+    /// everything; for them `alone` decides.
+    pub alone_cosine: f32,
+}
+
+impl Default for Fusion {
+    fn default() -> Self {
+        Self {
+            weight: 1.0,
+            floor: 25,
+            beside: 2.5,
+            alone: 5.0,
+            alone_cosine: 0.62,
+        }
+    }
+}
