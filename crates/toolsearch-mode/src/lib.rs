@@ -12,6 +12,7 @@ mod contract;
 mod control;
 mod direct;
 mod failure;
+mod provenance;
 pub mod read;
 pub mod render;
 mod request;

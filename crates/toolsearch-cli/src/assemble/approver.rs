@@ -79,9 +79,9 @@ fn verdict(answer: &str) -> Verdict {
     match answer.trim().to_lowercase().as_str() {
         "y" | "yes" => Verdict::Once,
         "s" | "session" => Verdict::ForSession,
-        "x" | "never" => {
-            Verdict::DeniedForSession("the person at the terminal said no for this session".to_owned())
-        }
+        "x" | "never" => Verdict::DeniedForSession(
+            "the person at the terminal said no for this session".to_owned(),
+        ),
         _ => Verdict::Denied("the person at the terminal said no".to_owned()),
     }
 }

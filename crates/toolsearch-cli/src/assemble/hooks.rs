@@ -35,7 +35,12 @@ pub(crate) fn hooks(configuration: &Configuration) -> Result<Vec<Arc<dyn Hook>>,
         let manifest = plugin.manifest();
         for one in &manifest.hooks {
             let hook = CommandHook::of_plugin(one, &manifest.folder);
-            all.push(Arc::new(matching(configuration, &one.name, &one.matcher, hook)?));
+            all.push(Arc::new(matching(
+                configuration,
+                &one.name,
+                &one.matcher,
+                hook,
+            )?));
         }
     }
     for hook in after.map(own) {

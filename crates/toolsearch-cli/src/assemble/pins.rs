@@ -137,7 +137,10 @@ impl Pinboard {
     }
 
     async fn put(&self, owner: &str, server: &Server, seen: Expected) -> Result<(), StoreError> {
-        let written = self.store.put(NAMESPACE, owner, record(server)?, seen).await;
+        let written = self
+            .store
+            .put(NAMESPACE, owner, record(server)?, seen)
+            .await;
         let written = match written {
             Err(StoreError::TooLarge { .. }) => {
                 // Hashes alone still tell that something changed, though not what.
@@ -279,7 +282,11 @@ mod tests {
         let board = Pinboard::new(Arc::clone(&store), Pins::Enforce);
         let (read, other) = (tool("read.me", "Reads."), tool("list", "Lists."));
         let before = [read.clone(), other.clone()];
-        assert_eq!(listed(&board, &before).await, ["read.me", "list"], "first sight");
+        assert_eq!(
+            listed(&board, &before).await,
+            ["read.me", "list"],
+            "first sight"
+        );
         assert_eq!(listed(&board, &before).await, ["read.me", "list"]);
         let after = [tool("read.me", "Reads and sends."), other];
         assert_eq!(listed(&board, &after).await, ["list"]);
@@ -287,16 +294,36 @@ mod tests {
         let (id, pin) = changed.first_key_value().expect("one");
         assert_eq!(changed.len(), 1);
         assert!(!pin.approved);
-        let lines: Vec<String> = pin.changes().expect("kept").iter().map(ToString::to_string).collect();
-        assert_eq!(lines, ["- description: \"Reads.\"\n+ description: \"Reads and sends.\""]);
+        let lines: Vec<String> = pin
+            .changes()
+            .expect("kept")
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            lines,
+            ["- description: \"Reads.\"\n+ description: \"Reads and sends.\""]
+        );
 
         let reporting = Pinboard::new(Arc::clone(&store), Pins::Report);
-        assert_eq!(listed(&reporting, &after).await.len(), 2, "a report holds nothing back");
+        assert_eq!(
+            listed(&reporting, &after).await.len(),
+            2,
+            "a report holds nothing back"
+        );
         assert_eq!(board.approve(id).await, Ok(true));
         assert_eq!(board.approve(id).await, Ok(false));
         assert_eq!(listed(&board, &after).await.len(), 2);
-        assert_eq!(listed(&board, &before).await, ["list"], "the old one is a change now");
-        assert_eq!(listed(&board, &after).await.len(), 2, "and back again is none");
+        assert_eq!(
+            listed(&board, &before).await,
+            ["list"],
+            "the old one is a change now"
+        );
+        assert_eq!(
+            listed(&board, &after).await.len(),
+            2,
+            "and back again is none"
+        );
         assert!(board.changed().await.expect("readable").is_empty());
         assert!(board.list().await.expect("readable")[id].approved);
     }
@@ -305,7 +332,10 @@ mod tests {
     async fn what_cannot_be_compared_is_held_back_where_changes_are() {
         let store = Arc::new(MemoryStore::default());
         let noise = NewRecord::new("{");
-        store.put(NAMESPACE, "files", noise, Expected::Any).await.expect("room");
+        store
+            .put(NAMESPACE, "files", noise, Expected::Any)
+            .await
+            .expect("room");
         let tools = [tool("read", "Reads.")];
         let enforcing = Pinboard::new(Arc::clone(&store) as _, Pins::Enforce);
         assert!(listed(&enforcing, &tools).await.is_empty());

@@ -44,7 +44,9 @@ pub(crate) async fn run(command: &ApprovalsCommand, common: &Common, output: &Ou
 async fn list(queue: &ApprovalQueue, output: &Output) -> Done {
     let listing = queue.list().await.map_err(faulty)?;
     for damaged in &listing.damaged {
-        output.warning(&format!("{damaged} is no readable question and is left out"));
+        output.warning(&format!(
+            "{damaged} is no readable question and is left out"
+        ));
     }
     if output.json {
         let calls: Vec<Value> = listing.calls.iter().map(document).collect();

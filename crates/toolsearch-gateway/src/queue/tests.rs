@@ -190,6 +190,19 @@ async fn a_damaged_question_is_named_and_means_no() {
     assert_eq!((listing.calls.len(), listing.damaged), (0, vec![id]));
 }
 
+/// Every review in a session of its own: equal questions of one session are one question.
+#[derive(Debug)]
+struct Apart(ApprovalQueue, AtomicUsize);
+
+#[async_trait::async_trait]
+impl Approver for Apart {
+    async fn review(&self, mut request: ApprovalRequest) -> Verdict {
+        request.session = self.1.fetch_add(1, Ordering::SeqCst).to_string();
+        request.timeout = Duration::from_secs(600);
+        self.0.review(request).await
+    }
+}
+
 #[tokio::test]
 async fn it_keeps_the_rules_of_approvers() {
     let queue = ApprovalQueue::new(Arc::new(MemoryStore::default()));
@@ -203,7 +216,8 @@ async fn it_keeps_the_rules_of_approvers() {
         }
     });
     let count = move || open.load(Ordering::SeqCst);
-    toolsearch_testing::approver::conforms(Arc::new(queue.clone()), count).await;
+    let apart = Apart(queue.clone(), AtomicUsize::new(0));
+    toolsearch_testing::approver::conforms(Arc::new(apart), count).await;
     watching.abort();
     until_empty(&queue).await;
 }
