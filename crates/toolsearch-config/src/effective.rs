@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use crate::schema::{Count, table};
 use crate::settings::Settings;
 use crate::tool_search::{
-    ControlNameOptions, EngineChoice, SearchMode, ToolSearchOptions, ToolSearchSetting,
+    ControlNameOptions, EngineChoice, SearchMode, SearchOptions, ToolSearchOptions,
+    ToolSearchSetting,
 };
 
 /// Automatic mode shows a catalog directly up to this many tools …
@@ -164,6 +165,8 @@ pub struct Effective {
     pub hidden_calls: Sourced<bool>,
     /// Names of the control tools.
     pub control_names: Sourced<ControlNames>,
+    /// Whether and how meaning counts, value by value; comes from the strongest place that sets one.
+    pub search: Sourced<SearchOptions>,
 }
 
 /// What tool search does for a catalog of a certain size.
@@ -345,6 +348,7 @@ impl Effective {
             likely_schemas: count(|o| o.likely_schemas, &table::LIKELY_SCHEMAS),
             hidden_calls: pick(layers, |layer| layer.options.hidden_calls, true),
             control_names: control_names(layers),
+            search: search(layers),
         }
     }
 
@@ -403,6 +407,7 @@ impl Effective {
             "likelySchemas": entry(&self.likely_schemas, self.likely_schemas.value),
             "hiddenCalls": entry(&self.hidden_calls, self.hidden_calls.value),
             "controlNames": entry(&self.control_names, control_names),
+            "search": entry(&self.search, search_json(&self.search.value)),
         })
     }
 }
@@ -422,6 +427,62 @@ fn control_names(layers: &[Layer]) -> Sourced<ControlNames> {
         }
     }
     names
+}
+
+/// The values of all layers together, weakest first.
+fn search(layers: &[Layer]) -> Sourced<SearchOptions> {
+    let mut search = Sourced {
+        value: SearchOptions::default(),
+        from: Origin::Default,
+    };
+    for layer in layers.iter().rev() {
+        if let Some(options) = &layer.options.search {
+            search = Sourced {
+                value: search.value.under(options),
+                from: layer.origin.clone(),
+            };
+        }
+    }
+    let in_range = |time| table::SEARCH_TIMEOUT_MS.clamp(time);
+    search.value.timeout_ms = search.value.timeout_ms.map(in_range);
+    search
+}
+
+/// What holds, under the names of the file; never the key.
+fn search_json(search: &SearchOptions) -> Value {
+    let mut value = json!({
+        "embedder": search.embedder.unwrap_or_default().as_str(),
+        "timeoutMs": search.timeout_ms.unwrap_or(table::SEARCH_TIMEOUT_MS.default()),
+    });
+    let texts = [
+        ("model", &search.model),
+        ("baseUrl", &search.base_url),
+        ("queryPrefix", &search.query_prefix),
+        ("documentPrefix", &search.document_prefix),
+    ];
+    for (key, text) in texts {
+        if let Some(text) = text {
+            value[key] = Value::from(text.as_str());
+        }
+    }
+    if let Some(dimensions) = search.dimensions {
+        value["dimensions"] = Value::from(dimensions);
+    }
+    if let Some(key) = &search.api_key {
+        value["apiKey"] = Value::from(key.to_string());
+    }
+    value
+}
+
+impl SearchOptions {
+    /// How long a search waits for the vector of its query.
+    #[must_use]
+    pub fn timeout(&self) -> std::time::Duration {
+        let time = self
+            .timeout_ms
+            .unwrap_or(table::SEARCH_TIMEOUT_MS.default());
+        std::time::Duration::from_millis(time)
+    }
 }
 
 /// The ranges of these counts end far below any `usize`.

@@ -54,7 +54,8 @@ pub use settings::{
     Otherwise, Pins, Provider, Rules, Sandbox, Settings, Store, Telemetry, Tools,
 };
 pub use tool_search::{
-    ControlNameOptions, EngineChoice, SearchMode, ToolSearchOptions, ToolSearchSetting, UnknownWord,
+    ControlNameOptions, EmbedderChoice, EngineChoice, SearchMode, SearchOptions, ToolSearchOptions,
+    ToolSearchSetting, UnknownWord,
 };
 
 #[cfg(doctest)]

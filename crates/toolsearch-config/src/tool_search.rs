@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use crate::secret::Secret;
+
 /// `toolSearch` as it was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -76,6 +78,65 @@ pub struct ToolSearchOptions {
     pub hidden_calls: Option<bool>,
     /// Names of the control tools.
     pub control_names: Option<ControlNameOptions>,
+    /// Whether and how meaning counts in a search.
+    pub search: Option<SearchOptions>,
+}
+
+/// The values of `search` that were set.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct SearchOptions {
+    /// What makes vectors of texts.
+    pub embedder: Option<EmbedderChoice>,
+    /// `local`: a model that was got by its name, or the path of a folder. `http`: what the server calls
+    /// the model.
+    pub model: Option<String>,
+    /// `http`: the address before `/embeddings`, variables not yet filled in.
+    pub base_url: Option<String>,
+    /// `http`: the key, variables not yet filled in.
+    pub api_key: Option<Secret>,
+    /// `http`: the size of vectors to ask for.
+    pub dimensions: Option<u64>,
+    /// Put before every query.
+    pub query_prefix: Option<String>,
+    /// Put before the text of every tool.
+    pub document_prefix: Option<String>,
+    /// How long a search waits for the vector of its query, in milliseconds.
+    pub timeout_ms: Option<u64>,
+}
+
+impl SearchOptions {
+    /// The values of both; where both set one, those of `stronger`.
+    pub(crate) fn under(self, stronger: &Self) -> Self {
+        fn first<T: Clone>(stronger: &Option<T>, weaker: Option<T>) -> Option<T> {
+            stronger.clone().or(weaker)
+        }
+        Self {
+            embedder: first(&stronger.embedder, self.embedder),
+            model: first(&stronger.model, self.model),
+            base_url: first(&stronger.base_url, self.base_url),
+            api_key: first(&stronger.api_key, self.api_key),
+            dimensions: first(&stronger.dimensions, self.dimensions),
+            query_prefix: first(&stronger.query_prefix, self.query_prefix),
+            document_prefix: first(&stronger.document_prefix, self.document_prefix),
+            timeout_ms: first(&stronger.timeout_ms, self.timeout_ms),
+        }
+    }
+}
+
+/// What makes vectors of texts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum EmbedderChoice {
+    /// Nothing: words alone count.
+    #[default]
+    Off,
+    /// A model in a folder of this machine.
+    Local,
+    /// A server that speaks the embeddings API of OpenAI.
+    Http,
 }
 
 /// The names of `controlNames` that were set.
@@ -120,7 +181,7 @@ pub enum EngineChoice {
     Node,
 }
 
-/// A word that names no mode or engine.
+/// A word that names no mode, engine or embedder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is none of {}", known.join(", "))]
 #[non_exhaustive]
@@ -168,6 +229,7 @@ words!(
     Tools = "tools",
     Directory = "directory"
 );
+words!(EmbedderChoice, Off = "off", Local = "local", Http = "http");
 words!(
     EngineChoice,
     Auto = "auto",

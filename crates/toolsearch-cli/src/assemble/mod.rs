@@ -4,6 +4,8 @@ pub(crate) mod approver;
 pub(crate) mod configuration;
 mod hooks;
 pub(crate) mod logs;
+pub(crate) mod meaning;
+pub(crate) mod models;
 pub(crate) mod modes;
 mod offline;
 pub(crate) mod pins;
@@ -236,6 +238,7 @@ fn components(configuration: &Configuration, purpose: &Purpose) -> Components {
     let engine = modes::engine(effective.engine.value, &configuration.settings.sandbox);
     let mut parts = toolsearch::recommended_with(engine);
     parts.mode = modes::mode(effective);
+    parts.ranker = meaning::ranker(configuration, purpose);
     parts.approver = approver::approver(configuration, purpose);
     parts
 }

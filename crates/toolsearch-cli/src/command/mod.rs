@@ -17,6 +17,7 @@ mod expectations;
 mod lint;
 mod mcp;
 mod missing;
+mod model;
 mod pins;
 mod policy;
 mod preflight;
@@ -45,6 +46,7 @@ pub(crate) async fn execute(cli: &Cli, output: &Output) -> Done {
         Command::Config(command) => config::run(command, common, output),
         Command::Sessions(command) => sessions::run(command, common, output).await,
         Command::Mcp(command) => mcp::run(command, common, output).await,
+        Command::Model(command) => model::run(command, common, output).await,
         Command::Connect(args) => connect::run(args, common, output),
         Command::Doctor => doctor::run(common, output).await,
         Command::Completions(args) => completions::run(args.shell),

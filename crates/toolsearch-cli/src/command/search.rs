@@ -36,6 +36,12 @@ pub(crate) async fn run(args: &SearchArgs, assembled: &Assembled, output: &Outpu
         .groups
         .first()
         .ok_or_else(|| Fault::failed("the search gave no answer"))?;
+    if let Some(note) = &group.left_out {
+        output.note(&format!("words alone were searched for: {}", note.detail));
+        if note.reason == "indexing" {
+            output.note("`toolsearch model index` makes the rest at once");
+        }
+    }
     if output.json {
         output.document(&document(group, &reply))?;
     } else {
@@ -49,7 +55,7 @@ pub(crate) async fn run(args: &SearchArgs, assembled: &Assembled, output: &Outpu
     })
 }
 
-/// `{candidates, reason?, nearest?, unavailable?}`.
+/// `{candidates, reason?, nearest?, leftOut?, unavailable?}`.
 fn document(group: &Group, reply: &SearchReply) -> Value {
     let mut value = Map::new();
     value.insert("candidates".to_owned(), Value::Array(render::hits(group)));
@@ -61,6 +67,10 @@ fn document(group: &Group, reply: &SearchReply) -> Value {
     }
     if !group.nearest.is_empty() {
         value.insert("nearest".to_owned(), json!(group.nearest));
+    }
+    if let Some(note) = &group.left_out {
+        let left_out = json!({ "part": "semantic", "reason": note.reason, "detail": note.detail });
+        value.insert("leftOut".to_owned(), left_out);
     }
     if !reply.outages.is_empty() {
         let outages = reply.outages.iter().map(

@@ -5,6 +5,12 @@ use super::services::{APPROVALS, GATEWAY, HOOKS, PROVIDER, SANDBOX, SERVER, STOR
 use super::{Count, Field, Kind, Shape, Word};
 
 pub(crate) static CODE_TIMEOUT_MS: Count = Count::new(10_000, 1_000, 60_000);
+pub(crate) static SEARCH_TIMEOUT_MS: Count = Count::new(1_000, 50, 10_000);
+static DIMENSIONS: Count = Count {
+    default: None,
+    min: 1,
+    max: 8_192,
+};
 pub(crate) static MAX_SEARCH_LIMIT: Count = Count::new(20, 1, 50);
 pub(crate) static SEARCH_DEFAULT_LIMIT: Count = Count::new(8, 1, 50);
 pub(crate) static LIKELY_SCHEMAS: Count = Count::new(4, 0, 12);
@@ -236,6 +242,65 @@ static TOOL_SEARCH: Shape = Shape {
             Kind::Object(&CONTROL_NAMES),
             "Names of the control tools.",
         ),
+        Field::new(
+            "search",
+            Kind::Object(&SEARCH),
+            "Whether and how meaning counts in a search; words always do.",
+        )
+        .meant(&["semantic", "ranking", "embeddings"]),
+    ],
+};
+
+static SEARCH: Shape = Shape {
+    name: "search",
+    help: "Whether and how meaning counts in a search.",
+    stands_alone: false,
+    fields: &[
+        Field::new(
+            "embedder",
+            Kind::Choice(&["off", "local", "http"]),
+            "What makes vectors: nothing, a model in a folder of this machine, or a server.",
+        )
+        .default("\"off\"")
+        .meant(&["provider", "engine"]),
+        Field::new(
+            "model",
+            Kind::Word(&NOT_EMPTY),
+            "local: a name of `toolsearch model list`, or a folder. http: what the server calls it.",
+        ),
+        Field::new(
+            "baseUrl",
+            Kind::Template,
+            "http: address before /embeddings; variables are filled in.",
+        )
+        .meant(&["url", "baseURL", "base_url", "endpoint"]),
+        Field::new(
+            "apiKey",
+            Kind::Template,
+            "http: key sent to it; variables are filled in.",
+        )
+        .meant(&["key", "token", "api_key"]),
+        Field::new(
+            "dimensions",
+            Kind::Count(&DIMENSIONS),
+            "http: size of vectors to ask for; not set: as the model gives them.",
+        ),
+        Field::new(
+            "queryPrefix",
+            Kind::Text,
+            "Put before every query; not set: as the model says.",
+        ),
+        Field::new(
+            "documentPrefix",
+            Kind::Text,
+            "Put before the text of every tool; not set: as the model says.",
+        ),
+        Field::new(
+            "timeoutMs",
+            Kind::Count(&SEARCH_TIMEOUT_MS),
+            "How long a search waits for the vector of its query; then words alone count.",
+        )
+        .meant(&["timeout"]),
     ],
 };
 

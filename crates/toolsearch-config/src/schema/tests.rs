@@ -42,6 +42,7 @@ fn the_table_and_the_structs_have_the_same_keys() {
     check::<settings::Tools>("tools");
     check::<tool_search::ToolSearchOptions>("tools.toolSearch");
     check::<tool_search::ControlNameOptions>("tools.toolSearch.controlNames");
+    check::<tool_search::SearchOptions>("tools.toolSearch.search");
     check::<settings::Rules>("tools.byProvider.x");
     check::<settings::Rules>("tools.profiles.x");
     check::<settings::Rules>("tools.byChannel.x");
