@@ -22,7 +22,8 @@ impl Mode {
     pub(crate) fn setting(self) -> Value {
         match self {
             Self::Direct => json!(false),
-            Self::Code => json!({ "mode": "code" }),
+            // A program needs little time, a busy machine may give it none for long.
+            Self::Code => json!({ "mode": "code", "codeTimeoutMs": 60_000 }),
             Self::Tools => json!({ "mode": "tools" }),
             Self::Directory => json!({ "mode": "directory" }),
         }
