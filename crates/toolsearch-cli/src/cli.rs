@@ -123,10 +123,30 @@ pub(crate) enum Command {
 
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ServeArgs {
     /// Speak MCP on standard input and output (this is the default)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "http")]
     pub(crate) stdio: bool,
+    /// Listen for MCP over HTTP [default address: gateway.listen, 127.0.0.1:7332]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1)]
+    pub(crate) http: Option<Option<String>>,
+    #[command(subcommand)]
+    pub(crate) command: Option<ServeCommand>,
+}
+
+/// Commands that belong to serving.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServeCommand {
+    /// Make a bearer token for the HTTP gateway
+    Token(TokenArgs),
+}
+
+/// Arguments of `serve token`.
+#[derive(Debug, Args)]
+pub(crate) struct TokenArgs {
+    /// What the token is called in logs
+    pub(crate) name: String,
 }
 
 /// Commands on the catalog.

@@ -55,6 +55,10 @@ fn perform(cli: &Cli, output: &Output) -> Done {
     let runtime = runtime(&cli.command)
         .map_err(|error| Fault::failed(format!("cannot start the runtime: {error}")))?;
     let done = runtime.block_on(async {
+        // Serving ends in its own way: running calls first, then the servers.
+        if matches!(cli.command, Command::Serve(_)) {
+            return command::execute(cli, output).await;
+        }
         tokio::select! {
             done = command::execute(cli, output) => done,
             () = interrupted() => Ok(Exit::Interrupted),
@@ -96,7 +100,7 @@ fn start_logging(cli: &Cli) {
 }
 
 /// Ends when the person or the system asks the process to end.
-async fn interrupted() {
+pub(crate) async fn interrupted() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

@@ -328,6 +328,12 @@ pub enum NativeToolSearch {
 pub struct Gateway {
     /// Address and port to listen on.
     pub listen: String,
+    /// Host names that it answers to besides its address.
+    pub hosts: Vec<String>,
+    /// Pages that may ask it.
+    pub origins: Vec<String>,
+    /// Its certificate; plain HTTP without one.
+    pub tls: Option<GatewayTls>,
     /// Who may use it.
     pub auth: GatewayAuth,
     /// What one gateway takes on.
@@ -338,19 +344,37 @@ impl Default for Gateway {
     fn default() -> Self {
         Self {
             listen: "127.0.0.1:7332".to_owned(),
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            tls: None,
             auth: GatewayAuth::default(),
             limits: GatewayLimits::default(),
         }
     }
 }
 
-/// Who may use the gateway.
+/// The certificate of the gateway. Paths are as written; relative ones start at the folder of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GatewayTls {
+    /// PEM file with the chain of certificates.
+    pub cert: String,
+    /// PEM file with the private key.
+    pub key: String,
+}
+
+/// Who may use the gateway.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GatewayAuth {
     /// Bearer tokens, known by their hashes.
     pub tokens: Vec<GatewayToken>,
+    /// The address of the gateway as callers see it, for clients that look for the way to a token.
+    pub resource: Option<String>,
+    /// Who gives out tokens, told to such clients.
+    pub authorization_servers: Vec<String>,
 }
 
 /// A bearer token.
@@ -377,6 +401,10 @@ pub struct GatewayLimits {
     pub sessions: u64,
     /// Most requests of one token at a time.
     pub concurrent_per_token: u64,
+    /// Most requests of one token in a second, on average.
+    pub requests_per_second: u64,
+    /// How long a session may be idle, in milliseconds.
+    pub session_idle_ms: u64,
 }
 
 impl Default for GatewayLimits {
@@ -385,6 +413,8 @@ impl Default for GatewayLimits {
             body_bytes: services::BODY_BYTES.default(),
             sessions: services::SESSIONS.default(),
             concurrent_per_token: services::CONCURRENT_PER_TOKEN.default(),
+            requests_per_second: services::REQUESTS_PER_SECOND.default(),
+            session_idle_ms: services::SESSION_IDLE_MS.default(),
         }
     }
 }

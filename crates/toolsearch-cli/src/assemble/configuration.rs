@@ -11,7 +11,7 @@ use crate::fault::Fault;
 use crate::output::Output;
 
 /// What holds for this command.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Configuration {
     pub(crate) settings: Settings,
     pub(crate) effective: Effective,
@@ -32,17 +32,9 @@ impl Configuration {
         for problem in &loaded.warnings {
             output.warning(&problem.to_string());
         }
-        let mut overrides = Overrides::default();
-        match common.mode {
-            Some(ModeArg::Direct) => overrides.enabled = Some(false),
-            Some(ModeArg::Code) => overrides.mode = Some(SearchMode::Code),
-            Some(ModeArg::Tools) => overrides.mode = Some(SearchMode::Tools),
-            Some(ModeArg::Directory) => overrides.mode = Some(SearchMode::Directory),
-            None => {}
-        }
         let effective = loaded
             .settings
-            .effective(common.agent.as_deref(), &overrides)
+            .effective(common.agent.as_deref(), &overrides(common.mode))
             .map_err(|error| Fault::usage(error.to_string()))?;
         let folder = loaded.folder().map(Path::to_owned).unwrap_or_default();
         Ok(Self {
@@ -71,6 +63,18 @@ impl Configuration {
         })
     }
 
+    /// The same for another agent and mode.
+    pub(crate) fn seen_by(
+        &self,
+        agent: Option<&str>,
+        mode: Option<ModeArg>,
+    ) -> Result<Self, Fault> {
+        let effective = self.settings.effective(agent, &overrides(mode));
+        let mut seen = self.clone();
+        seen.effective = effective.map_err(|error| Fault::usage(error.to_string()))?;
+        Ok(seen)
+    }
+
     /// A path of the file: `~` is the user's folder, a relative one starts at the file's folder.
     pub(crate) fn path(&self, written: &str) -> PathBuf {
         match (written.strip_prefix("~/"), std::env::home_dir()) {
@@ -78,6 +82,18 @@ impl Configuration {
             _ => self.folder.join(written),
         }
     }
+}
+
+fn overrides(mode: Option<ModeArg>) -> Overrides {
+    let mut overrides = Overrides::default();
+    match mode {
+        Some(ModeArg::Direct) => overrides.enabled = Some(false),
+        Some(ModeArg::Code) => overrides.mode = Some(SearchMode::Code),
+        Some(ModeArg::Tools) => overrides.mode = Some(SearchMode::Tools),
+        Some(ModeArg::Directory) => overrides.mode = Some(SearchMode::Directory),
+        None => {}
+    }
+    overrides
 }
 
 /// Where the file is, or would be written.

@@ -2,6 +2,7 @@
 
 pub(crate) mod approver;
 pub(crate) mod configuration;
+pub(crate) mod gateway;
 mod hooks;
 pub(crate) mod logs;
 pub(crate) mod meaning;
@@ -11,6 +12,8 @@ mod offline;
 pub(crate) mod pins;
 mod plugins;
 pub(crate) mod policy;
+pub(crate) mod proxy;
+mod shelves;
 pub(crate) mod sources;
 pub(crate) mod store;
 
@@ -218,10 +221,15 @@ impl Assembled {
         request
     }
 
+    /// Whether everything could be recorded that should be.
+    pub(crate) fn recorded(&self) -> bool {
+        !self.logs.as_ref().is_some_and(|logs| logs.failed())
+    }
+
     /// Ends servers and says when nothing could be recorded.
     pub(crate) async fn close(&self, output: &Output) {
         self.sources.shutdown().await;
-        if self.logs.as_ref().is_some_and(|logs| logs.failed()) {
+        if !self.recorded() {
             output.warning("this session was not recorded: its log cannot be written");
         }
     }

@@ -40,7 +40,7 @@ pub(crate) async fn execute(cli: &Cli, output: &Output) -> Done {
     match &cli.command {
         Command::Demo => demo::run(common, output).await,
         Command::Eval(args) => eval::run(args, common, output).await,
-        Command::Serve(_) => serve::run(common, output).await,
+        Command::Serve(args) => serve::run(args, common, output).await,
         Command::Approvals(command) => approvals::run(command, common, output).await,
         Command::Pins(command) => pins::run(command, common, output).await,
         Command::Config(command) => config::run(command, common, output),

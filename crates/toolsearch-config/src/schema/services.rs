@@ -11,6 +11,8 @@ pub(crate) static APPROVAL_TIMEOUT_MS: Count = Count::new(120_000, 1_000, 86_400
 pub(crate) static BODY_BYTES: Count = Count::new(16_777_216, 1_024, 1_073_741_824);
 pub(crate) static SESSIONS: Count = Count::new(10_000, 1, 1_000_000);
 pub(crate) static CONCURRENT_PER_TOKEN: Count = Count::new(64, 1, 10_000);
+pub(crate) static REQUESTS_PER_SECOND: Count = Count::new(500, 1, 1_000_000);
+pub(crate) static SESSION_IDLE_MS: Count = Count::new(1_800_000, 1_000, 604_800_000);
 static CONTEXT_TOKENS: Count = Count {
     default: None,
     min: 1_000,
@@ -273,9 +275,22 @@ pub(super) static GATEWAY: Shape = Shape {
             .default("\"127.0.0.1:7332\"")
             .meant(&["address", "addr", "bind", "port"]),
         Field::new(
+            "hosts",
+            Kind::List(&Kind::Text),
+            "Host names that it answers to besides its address.",
+        )
+        .meant(&["host", "allowedHosts"]),
+        Field::new(
+            "origins",
+            Kind::List(&Kind::Text),
+            "Pages that may ask it, such as \"https://app.example\".",
+        )
+        .meant(&["origin", "allowedOrigins", "cors"]),
+        Field::new("tls", Kind::Object(&TLS), "Its certificate."),
+        Field::new(
             "auth",
             Kind::Object(&AUTH),
-            "Who may use it; nobody is asked on loopback.",
+            "Who may use it; without tokens everybody on this machine, and nobody else.",
         ),
         Field::new(
             "limits",
@@ -285,15 +300,41 @@ pub(super) static GATEWAY: Shape = Shape {
     ],
 };
 
+static TLS: Shape = Shape {
+    name: "gatewayTls",
+    help: "The certificate of the gateway, as PEM files.",
+    stands_alone: false,
+    fields: &[
+        Field::new("cert", Kind::Word(&NOT_EMPTY), "File with the chain.")
+            .required()
+            .meant(&["certificate", "chain"]),
+        Field::new("key", Kind::Word(&NOT_EMPTY), "File with the private key.")
+            .required()
+            .meant(&["privateKey"]),
+    ],
+};
+
 static AUTH: Shape = Shape {
     name: "gatewayAuth",
     help: "Who may use the gateway.",
     stands_alone: false,
-    fields: &[Field::new(
-        "tokens",
-        Kind::List(&Kind::Object(&TOKEN)),
-        "Bearer tokens.",
-    )],
+    fields: &[
+        Field::new(
+            "tokens",
+            Kind::List(&Kind::Object(&TOKEN)),
+            "Bearer tokens.",
+        ),
+        Field::new(
+            "resource",
+            Kind::Text,
+            "Its address as callers see it, for clients that look for the way to a token.",
+        ),
+        Field::new(
+            "authorizationServers",
+            Kind::List(&Kind::Text),
+            "Who gives out tokens, told to such clients.",
+        ),
+    ],
 };
 
 static TOKEN: Shape = Shape {
@@ -329,6 +370,18 @@ static LIMITS: Shape = Shape {
             Kind::Count(&CONCURRENT_PER_TOKEN),
             "Most requests at a time.",
         ),
+        Field::new(
+            "requestsPerSecond",
+            Kind::Count(&REQUESTS_PER_SECOND),
+            "Most requests of one token in a second, on average.",
+        )
+        .meant(&["rate", "rateLimit"]),
+        Field::new(
+            "sessionIdleMs",
+            Kind::Count(&SESSION_IDLE_MS),
+            "How long a session may be idle, in milliseconds.",
+        )
+        .meant(&["idleMs", "idleTimeoutMs"]),
     ],
 };
 

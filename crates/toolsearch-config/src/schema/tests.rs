@@ -58,6 +58,7 @@ fn the_table_and_the_structs_have_the_same_keys() {
     check::<settings::Approvals>("approvals");
     check::<WrittenProvider>("providers.x");
     check::<settings::Gateway>("gateway");
+    check::<settings::GatewayTls>("gateway.tls");
     check::<settings::GatewayAuth>("gateway.auth");
     check::<settings::GatewayToken>("gateway.auth.tokens[0]");
     check::<settings::GatewayLimits>("gateway.limits");
