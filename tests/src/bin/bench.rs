@@ -2,6 +2,8 @@
 //!
 //! Times are of this machine at this moment; only the ratios are checked.
 
+#[path = "bench/proxy.rs"]
+mod proxy;
 #[path = "bench/sandbox.rs"]
 mod sandbox;
 
@@ -31,8 +33,9 @@ fn main() -> ExitCode {
     let outcome = match std::env::args().nth(1).as_deref() {
         Some("plan") => plan(),
         Some("sandbox") => sandbox::run(),
+        Some("proxy") => proxy::run(),
         other => Err(anyhow::anyhow!(
-            "unknown benchmark {other:?}; known: plan, sandbox"
+            "unknown benchmark {other:?}; known: plan, sandbox, proxy"
         )),
     };
     match outcome {

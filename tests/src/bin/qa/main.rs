@@ -8,10 +8,11 @@ mod lane;
 mod plugin;
 mod points;
 mod provider;
+mod proxy;
 mod script;
 mod tally;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -20,10 +21,19 @@ use crate::lane::{Lane, LaneKind};
 use crate::provider::MockProvider;
 use crate::tally::Tally;
 
+/// The scenario that runs the product as an agent, and the proxy in each wire form and mode.
 const SCENARIO: &str = "tool-search-gateway-e2e";
+const SCENARIOS: [&str; 5] = [
+    SCENARIO,
+    "client-tools",
+    "approval",
+    "streaming",
+    "resume-after-restart",
+];
 const PROVIDER_MODE: &str = "mock-openai";
-const USAGE: &str =
-    "usage: qa suite --provider-mode mock-openai --scenario tool-search-gateway-e2e";
+const USAGE: &str = "\
+usage: qa suite --provider-mode mock-openai --scenario NAME
+scenarios: tool-search-gateway-e2e, client-tools, approval, streaming, resume-after-restart";
 
 fn main() -> ExitCode {
     // The client lane runs programs in workers of this very binary.
@@ -33,7 +43,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         [plugin::ACT, effects @ ..] => plugin::act(effects.first().copied()).map(|()| true),
         ["suite", options @ ..] => match check_options(options) {
-            Ok(()) => scenario(),
+            Ok(name) => scenario(name),
             Err(error) => {
                 complain(&format!("{error}\n{USAGE}"));
                 return ExitCode::from(2);
@@ -54,36 +64,43 @@ fn main() -> ExitCode {
     }
 }
 
-fn check_options(options: &[&str]) -> Result<()> {
+/// The scenario that is asked for.
+fn check_options(options: &[&str]) -> Result<&'static str> {
+    let mut scenario = SCENARIO;
     let mut rest = options.iter();
     while let Some(option) = rest.next() {
         let value = *rest
             .next()
             .with_context(|| format!("{option} needs a value"))?;
         match (*option, value) {
-            ("--provider-mode", PROVIDER_MODE) | ("--scenario", SCENARIO) => {}
+            ("--provider-mode", PROVIDER_MODE) => {}
             ("--provider-mode", other) => bail!("no provider mode is named `{other}`"),
-            ("--scenario", other) => bail!("no scenario is named `{other}`"),
+            ("--scenario", name) => {
+                let known = SCENARIOS.into_iter().find(|known| *known == name);
+                scenario = known.with_context(|| format!("no scenario is named `{name}`"))?;
+            }
             (other, _) => bail!("`{other}` is not known here"),
         }
     }
-    Ok(())
+    Ok(scenario)
 }
 
-/// Runs the product once direct and once in each mode, and the client lane; compares.
-fn scenario() -> Result<bool> {
+/// Runs a scenario and asserts.
+fn scenario(name: &str) -> Result<bool> {
     let binary = binary()?;
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     plugin::write(folder.path())?;
-    let provider = MockProvider::start()?;
     let mut tally = Tally::default();
-    let direct = Lane::run(LaneKind::Direct, &binary, folder.path(), &provider)?;
-    for kind in [LaneKind::Code, LaneKind::Tools, LaneKind::Directory] {
-        let lane = Lane::run(kind, &binary, folder.path(), &provider)?;
-        points::check(&direct, &lane, &mut tally);
-    }
-    for mode in [client::ClientMode::Code, client::ClientMode::Directory] {
-        client::check(mode, folder.path(), &provider, &mut tally)?;
+    let root = folder.path();
+    match name {
+        "client-tools" => proxy::client_tools(&binary, root, &mut tally)?,
+        "approval" => proxy::approval(&binary, root, &mut tally)?,
+        "streaming" => proxy::streaming(&binary, root, &mut tally)?,
+        "resume-after-restart" => proxy::resume_after_restart(&binary, root, &mut tally)?,
+        _ => {
+            as_agent(&binary, root, &mut tally)?;
+            proxy::end_to_end(&binary, root, &mut tally)?;
+        }
     }
     let fine = tally.finish();
     if !fine {
@@ -94,6 +111,20 @@ fn scenario() -> Result<bool> {
         ));
     }
     Ok(fine)
+}
+
+/// Runs the product once direct and once in each mode, and the client lane; compares.
+fn as_agent(binary: &Path, root: &Path, tally: &mut Tally) -> Result<()> {
+    let provider = MockProvider::start()?;
+    let direct = Lane::run(LaneKind::Direct, binary, root, &provider)?;
+    for kind in [LaneKind::Code, LaneKind::Tools, LaneKind::Directory] {
+        let lane = Lane::run(kind, binary, root, &provider)?;
+        points::check(&direct, &lane, tally);
+    }
+    for mode in [client::ClientMode::Code, client::ClientMode::Directory] {
+        client::check(mode, root, &provider, tally)?;
+    }
+    Ok(())
 }
 
 /// The binary under test: `$TOOLSEARCH_BIN`, else the one that was built beside this one.
