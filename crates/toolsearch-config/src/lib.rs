@@ -50,8 +50,8 @@ pub use server::{
 };
 pub use settings::{
     Agent, AgentDefaults, AgentTools, Agents, ApprovalMode, Approvals, Capture, Dialect, Gateway,
-    GatewayAuth, GatewayLimits, GatewayTls, GatewayToken, Hook, Hooks, NativeToolSearch, OnFailure, Otherwise,
-    Pins, Provider, Rules, Sandbox, Settings, Store, Telemetry, Tools,
+    GatewayAuth, GatewayLimits, GatewayTls, GatewayToken, Hook, Hooks, NativeToolSearch, OnFailure,
+    Otherwise, Pins, Provider, Rules, Sandbox, Settings, Store, Telemetry, Tools,
 };
 pub use tool_search::{
     ControlNameOptions, EmbedderChoice, EngineChoice, SearchMode, SearchOptions, ToolSearchOptions,
