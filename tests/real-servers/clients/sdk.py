@@ -1,7 +1,7 @@
 """Drives an MCP server with the client of the MCP Python SDK.
 
-The only argument is JSON: {"command", "args", "env", "mode"}; the mode is the SDK's ("legacy" or
-"auto"). The first line of output greets: {"protocol", "server", "instructions"}. Then every line of
+The only argument is JSON: {"command", "args", "env", "mode"}, or {"url", "mode"} for a server that is
+reached over HTTP; the mode is the SDK's ("legacy" or "auto"). The first line of output greets: {"protocol", "server", "instructions"}. Then every line of
 input is a request, {"list": true} or {"call": NAME, "arguments": {…}}, and every line of output its
 answer, {"result": …} or {"error": TEXT}. The end of input ends the connection.
 """
@@ -39,7 +39,7 @@ async def answer(client, request):
 
 
 async def main(setup):
-    server = StdioServerParameters(
+    server = setup.get("url") or StdioServerParameters(
         command=setup["command"], args=setup["args"], env=setup.get("env") or {}
     )
     async with Client(server, mode=setup["mode"]) as client:

@@ -1,9 +1,9 @@
-//! Benchmarks as ratios within one run: `cargo xtask bench plan`, `cargo xtask bench sandbox`.
+//! Benchmarks as ratios within one run: `cargo xtask bench plan`, `… sandbox`, `… gateway`.
 //!
 //! Times are of this machine at this moment; only the ratios are checked.
 
-#[path = "bench/proxy.rs"]
-mod proxy;
+#[path = "bench/gateway/mod.rs"]
+mod gateway;
 #[path = "bench/sandbox.rs"]
 mod sandbox;
 
@@ -33,9 +33,13 @@ fn main() -> ExitCode {
     let outcome = match std::env::args().nth(1).as_deref() {
         Some("plan") => plan(),
         Some("sandbox") => sandbox::run(),
-        Some("proxy") => proxy::run(),
+        Some("gateway") => gateway::run(),
+        Some("echo-server") => {
+            let tools = std::env::args().nth(2).and_then(|tools| tools.parse().ok());
+            gateway::serve(tools.unwrap_or(1))
+        }
         other => Err(anyhow::anyhow!(
-            "unknown benchmark {other:?}; known: plan, sandbox, proxy"
+            "unknown benchmark {other:?}; known: plan, sandbox, gateway"
         )),
     };
     match outcome {
