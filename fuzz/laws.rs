@@ -7,13 +7,13 @@ use toolsearch_sandbox_process::read_frames;
 use toolsearch_schema::signature::{Names, SignatureOptions, input_signature, output_signature};
 
 /// What a worker sends: any bytes are read within bounds, alike in whichever pieces they come.
-pub fn frames(bytes: &[u8], chunk: usize, max: usize) {
+pub(crate) fn frames(bytes: &[u8], chunk: usize, max: usize) {
     let whole = read_frames(bytes, bytes.len(), max);
     assert_eq!(read_frames(bytes, chunk, max), whole);
 }
 
 /// What a model sends: any text is read, its lines stay where they are, and any error in it can be told.
-pub fn source(text: &str) {
+pub(crate) fn source(text: &str) {
     let normalized = normalize(text);
     assert_eq!(normalized.original, text);
     let lines = |text: &str| text.matches('\n').count();
@@ -34,7 +34,7 @@ pub fn source(text: &str) {
 
 /// What a server sends as a schema: signatures end, stay within their limits, say the same twice, and show no
 /// sentence of a stranger.
-pub fn schema(bytes: &[u8]) {
+pub(crate) fn schema(bytes: &[u8]) {
     let Ok(schema) = serde_json::from_slice::<Value>(bytes) else {
         return;
     };
