@@ -7,6 +7,7 @@ mod config;
 mod connect;
 mod lint;
 mod denied;
+mod eval;
 mod hooks;
 mod operator;
 mod policy;
