@@ -219,3 +219,23 @@ pub fn go_on(wire: Wire, body: &mut Value, answer: &Value, results: &[(&str, &st
         }
     }
 }
+
+/// The words that a stream carried.
+#[must_use]
+pub fn streamed_text(wire: Wire, back: &Back) -> String {
+    let events = back
+        .body
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "));
+    let values = events.filter_map(|data| serde_json::from_str::<Value>(data).ok());
+    let place = match wire {
+        Wire::Chat => "/choices/0/delta/content",
+        Wire::Responses => "/delta",
+        Wire::Messages => "/delta/text",
+    };
+    let words = values
+        .filter(|value| wire != Wire::Responses || value["type"] == "response.output_text.delta");
+    words
+        .filter_map(|value| value.pointer(place)?.as_str().map(str::to_owned))
+        .collect()
+}

@@ -183,6 +183,12 @@ impl Dialect {
         request::declare(body, tools);
     }
 
+    /// Lets the model answer in words where the request demands a call of any tool: once one was made, the
+    /// demand is met.
+    pub fn relax_choice(self, body: &mut Value) {
+        request::relax_choice(self, body);
+    }
+
     /// Adds text to the system prompt, behind what is there.
     pub fn add_prompt(self, body: &mut Value, text: &str) {
         request::add_prompt(self, body, text);

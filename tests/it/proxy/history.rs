@@ -1,9 +1,10 @@
 //! Turns that wait for the client: programs that go on by replay, restarts, retries, streams, sessions.
 
 use serde_json::{Value, json};
+use toolsearch_it::client::streamed_text;
 use toolsearch_it::model::{Asked, Said, Wire};
 
-use super::world::{Back, Lane, Setup, go_on, many, request, said, tool};
+use super::world::{Lane, Setup, go_on, many, request, said, tool};
 use crate::support::{Mode, Upstream, received};
 
 fn counter() -> Upstream {
@@ -160,24 +161,6 @@ fn streams_are_one_answer() {
         assert_eq!(words, text);
         assert_eq!(calls[0].1, "svc00_archive_ticket");
     }
-}
-
-fn streamed_text(wire: Wire, back: &Back) -> String {
-    let events = back
-        .body
-        .lines()
-        .filter_map(|line| line.strip_prefix("data: "));
-    let values = events.filter_map(|data| serde_json::from_str::<Value>(data).ok());
-    let place = match wire {
-        Wire::Chat => "/choices/0/delta/content",
-        Wire::Responses => "/delta",
-        Wire::Messages => "/delta/text",
-    };
-    let words = values
-        .filter(|value| wire != Wire::Responses || value["type"] == "response.output_text.delta");
-    words
-        .filter_map(|value| value.pointer(place)?.as_str().map(str::to_owned))
-        .collect()
 }
 
 /// A session is found again by its header, and belongs to whoever has the name.

@@ -125,6 +125,21 @@ pub(crate) fn declare(body: &mut Value, tools: Vec<Value>) {
     }
 }
 
+pub(crate) fn relax_choice(dialect: Dialect, body: &mut Value) {
+    let Some(choice) = body.get_mut("tool_choice") else {
+        return;
+    };
+    match dialect {
+        Dialect::AnthropicMessages if text_field(choice, "type") == Some("any") => {
+            set(choice, "type", Value::from("auto"));
+        }
+        Dialect::OpenAiChat | Dialect::OpenAiResponses if choice.as_str() == Some("required") => {
+            *choice = Value::from("auto");
+        }
+        _ => {}
+    }
+}
+
 pub(crate) fn add_prompt(dialect: Dialect, body: &mut Value, text: &str) {
     if text.is_empty() {
         return;

@@ -202,3 +202,23 @@ fn a_provider_without_deferred_loading_reads_words_instead() {
             .contains("client:memory:create")
     );
 }
+
+#[test]
+fn a_demand_for_a_call_ends_with_the_call() {
+    let relaxed = |dialect: Dialect, choice: Value| {
+        let mut body = json!({ "tool_choice": choice });
+        dialect.relax_choice(&mut body);
+        body["tool_choice"].clone()
+    };
+    let (chat, messages) = (Dialect::OpenAiChat, Dialect::AnthropicMessages);
+    assert_eq!(relaxed(chat, json!("required")), "auto");
+    let any = json!({"type": "any", "disable_parallel_tool_use": true});
+    let auto = json!({"type": "auto", "disable_parallel_tool_use": true});
+    assert_eq!(relaxed(messages, any), auto);
+    for choice in [
+        json!("none"),
+        json!({"type": "function", "function": {"name": "f"}}),
+    ] {
+        assert_eq!(relaxed(chat, choice.clone()), choice);
+    }
+}

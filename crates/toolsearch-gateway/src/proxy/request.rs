@@ -143,6 +143,11 @@ impl Inner {
         headers: HeaderMap,
     ) -> Result<Option<Planned>, Refusal> {
         let dialect = request.dialect;
+        if request.body.get("background") == Some(&Value::Bool(true)) {
+            let message = "`background` cannot be used where tools are searched for; leave the tools \
+                           out, or switch tool search off for this request";
+            return Err(Refusal::invalid(message).at("background"));
+        }
         let native = upstream.provider.native(dialect);
         let tools = self.known.read(dialect, native, &request.body)?;
         let owner = request.caller.owner();

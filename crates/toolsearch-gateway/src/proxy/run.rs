@@ -119,6 +119,9 @@ impl Run {
                     });
                 let results = self.dialect.results(&results.collect::<Vec<_>>());
                 self.go_on(&mut news, entries, results);
+                if calls.iter().any(|call| !self.only_looks(call)) {
+                    self.dialect.relax_choice(&mut self.body);
+                }
                 continue;
             }
             news.entries.extend(entries);
@@ -245,6 +248,15 @@ impl Run {
             )),
             Reply::Pending(pending) => Ran::Waits(pending),
         }
+    }
+
+    /// Whether a call finds or reads tools and uses none.
+    fn only_looks(&self, call: &Call) -> bool {
+        let role = self.talk.session.surface().role(&call.name);
+        matches!(
+            role,
+            Some(Role::Control(Control::Search | Control::Describe))
+        )
     }
 
     fn is_program(&self, call: &Call) -> bool {

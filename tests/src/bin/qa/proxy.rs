@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
-use toolsearch_it::client::{Back, go_on, post, request, said, tool};
+use toolsearch_it::client::{Back, go_on, post, request, said, streamed_text, tool};
 use toolsearch_it::model::{Asked, Said, ScriptedModel, Wire};
 
 use crate::lane::LaneKind;
@@ -192,11 +192,8 @@ fn conversation(
             if stream {
                 body["stream"] = json!(true);
                 let streamed = ask(&door, wire, &body);
-                ensure!(
-                    streamed.body.contains("linseed"),
-                    "{wire:?}: {}",
-                    streamed.body
-                );
+                let words = streamed_text(wire, &streamed);
+                ensure!(words.contains(CHOICE), "{wire:?}: {}", streamed.body);
             }
             return Ok((text, most));
         }
