@@ -5,6 +5,7 @@ mod cases;
 mod denied;
 mod parity;
 mod programs;
+mod proxy;
 mod real;
 mod secrets;
 mod support;

@@ -6,6 +6,7 @@
 
 mod client;
 mod effects;
+mod models;
 mod results;
 mod trouble;
 mod upstream_http;

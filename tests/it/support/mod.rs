@@ -4,11 +4,13 @@
 mod gateway;
 mod home;
 mod lines;
+mod serving;
 mod upstream;
 
 pub(crate) use gateway::{Gateway, Mode};
 pub(crate) use home::{Home, document};
 pub(crate) use lines::Lines;
+pub(crate) use serving::HttpGateway;
 pub(crate) use upstream::{Upstream, received};
 
 use std::path::{Path, PathBuf};
