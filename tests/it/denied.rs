@@ -113,7 +113,7 @@ fn draft() -> impl Strategy<Value = Draft> {
 
 /// Tools with distinct ids; two owners may have a name in common.
 fn drafts() -> impl Strategy<Value = Vec<Draft>> {
-    prop::collection::vec(draft(), 2..24).prop_map(|drafts| {
+    prop::collection::vec(draft(), 2..18).prop_map(|drafts| {
         let distinct: BTreeMap<String, Draft> = drafts
             .into_iter()
             .map(|draft| (draft.id(), draft))
@@ -492,7 +492,7 @@ async fn compare(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 20, ..ProptestConfig::default() })]
 
     #[test]
     fn what_is_denied_does_not_exist(

@@ -7,6 +7,7 @@
 mod door;
 mod inside;
 mod outside;
+mod over_http;
 mod programs;
 mod rules;
 mod scene;
@@ -34,6 +35,7 @@ doors! {
     command_line_call => outside::call,
     command_line_run => outside::run,
     gateway_over_stdio => outside::gateway,
+    gateway_over_http => over_http::gateway,
 }
 
 /// Drives all rules through one door, in one session where the door has one, and tells every rule that
