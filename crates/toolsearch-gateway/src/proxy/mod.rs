@@ -132,7 +132,6 @@ impl Proxy {
 
     /// `/v1/chat/completions`, `/v1/responses`, `/v1/messages` and `/v1/models`. The caller is read
     /// from the extension [`Authenticated`](crate::http::Authenticated).
-    #[must_use]
     pub fn router(&self) -> Router {
         Router::new()
             .route("/v1/chat/completions", routing::post(door::chat))
