@@ -147,7 +147,7 @@ fn configuration(kind: LaneKind, provider: &MockProvider) -> Value {
     })
 }
 
-/// The one JSON document that a command prints.
+/// The one JSON document that a command prints, or the last of several, one a line.
 fn output(mut command: Command) -> Result<Value> {
     let done = command
         .stdin(Stdio::null())
@@ -160,5 +160,8 @@ fn output(mut command: Command) -> Result<Value> {
     if !done.status.success() {
         bail!("{command:?} ended with {}: {err}{out}", done.status);
     }
-    serde_json::from_str(&out).with_context(|| format!("no JSON on standard output: {out}{err}"))
+    let last = out.lines().rfind(|line| !line.trim().is_empty());
+    serde_json::from_str(&out)
+        .or_else(|_| serde_json::from_str(last.unwrap_or_default()))
+        .with_context(|| format!("no JSON on standard output: {out}{err}"))
 }
