@@ -45,7 +45,7 @@ impl Sizes {
                 return Err(Fault::form(format!("`{name}` is {value}, not 1 to {most}")));
             }
         }
-        if self.hidden % self.heads != 0 {
+        if !self.hidden.is_multiple_of(self.heads) {
             return Err(Fault::form("the heads do not divide the hidden size"));
         }
         if self.first_position + 3 > self.positions {
