@@ -458,6 +458,35 @@ pub(crate) enum McpCommand {
     },
     /// Add the servers of another program's file
     Import(ImportArgs),
+    /// Log in to a server over HTTP in a browser, and keep its tokens
+    Login(LoginArgs),
+    /// Forget the tokens of a server
+    Logout {
+        /// Its name in the file
+        name: String,
+    },
+}
+
+/// Arguments of `mcp login`.
+#[derive(Debug, Args)]
+pub(crate) struct LoginArgs {
+    /// Its name in the file
+    pub(crate) name: String,
+    /// What to ask for instead of what the server names
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Vec<String>,
+    /// A client that was registered by hand, where the authorization server registers none
+    #[arg(long, value_name = "ID")]
+    pub(crate) client_id: Option<String>,
+    /// Variable that holds the secret of that client
+    #[arg(long, value_name = "VARIABLE", requires = "client_id")]
+    pub(crate) client_secret_env: Option<String>,
+    /// Only print the address, open no browser
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+    /// How long to wait for the browser to come back
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) timeout: u64,
 }
 
 /// Arguments of `mcp add`.

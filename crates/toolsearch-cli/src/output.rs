@@ -96,7 +96,8 @@ impl Output {
         }
     }
 
-    /// A line that a program wrote to its console, on standard error.
+    /// A line on standard error whatever is to be kept quiet: what a program wrote to its console, or what
+    /// the person must read to go on.
     pub(crate) fn remark(&self, line: &str) {
         complain(&format!("{}\n", printable(line)));
     }

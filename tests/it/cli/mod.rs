@@ -6,6 +6,7 @@ mod calls;
 mod config;
 mod connect;
 mod lint;
+mod login;
 mod denied;
 mod eval;
 mod hooks;

@@ -85,7 +85,7 @@ fn is_server(probe: &Probe, assembled: &Assembled) -> bool {
     probe.listing.source == Source::Mcp && named.contains_key(&probe.listing.owner)
 }
 
-fn unknown(name: &str, assembled: &Assembled) -> Fault {
+pub(super) fn unknown(name: &str, assembled: &Assembled) -> Fault {
     let names: Vec<&str> = assembled
         .configuration
         .settings

@@ -1,7 +1,8 @@
-//! `toolsearch mcp add|list|remove|test|import`: the servers of the configuration file.
+//! `toolsearch mcp add|list|remove|test|import|login|logout`: the servers of the configuration file.
 
 mod add;
 mod import;
+mod login;
 mod look;
 
 use serde_json::{Value, json};
@@ -20,6 +21,8 @@ pub(crate) async fn run(command: &McpCommand, common: &Common, output: &Output) 
         McpCommand::Import(args) => import::run(args, common, output),
         McpCommand::Remove { name } => remove(name, common, output),
         McpCommand::List => look::list(common, output).await,
+        McpCommand::Login(args) => login::run(args, common, output).await,
+        McpCommand::Logout { name } => login::out(name, common, output),
         McpCommand::Test { name } => look::test(name, common, output).await,
     }
 }
