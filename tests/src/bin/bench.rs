@@ -4,6 +4,8 @@
 
 #[path = "bench/gateway/mod.rs"]
 mod gateway;
+#[path = "bench/proxy.rs"]
+mod proxy;
 #[path = "bench/sandbox.rs"]
 mod sandbox;
 
@@ -33,13 +35,14 @@ fn main() -> ExitCode {
     let outcome = match std::env::args().nth(1).as_deref() {
         Some("plan") => plan(),
         Some("sandbox") => sandbox::run(),
+        Some("proxy") => proxy::run(),
         Some("gateway") => gateway::run(),
         Some("echo-server") => {
             let tools = std::env::args().nth(2).and_then(|tools| tools.parse().ok());
             gateway::serve(tools.unwrap_or(1))
         }
         other => Err(anyhow::anyhow!(
-            "unknown benchmark {other:?}; known: plan, sandbox, gateway"
+            "unknown benchmark {other:?}; known: plan, sandbox, gateway, proxy"
         )),
     };
     match outcome {
