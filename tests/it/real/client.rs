@@ -71,6 +71,16 @@ impl Client {
         }
     }
 
+    /// Connects over HTTP. Only the Python SDK does.
+    pub(super) fn over_http(kind: Kind, url: &str) -> Self {
+        let mode = match kind {
+            Kind::SdkHandshake => "legacy",
+            Kind::SdkDiscover => "auto",
+            Kind::RmcpHandshake | Kind::RmcpDiscover => panic!("{kind:?} is not for HTTP"),
+        };
+        Self::driven(&json!({ "url": url, "mode": mode }))
+    }
+
     fn sdk(server: &Command, mode: &str) -> Self {
         let text = |text: &std::ffi::OsStr| text.to_str().unwrap().to_owned();
         let env: Map<String, Value> = server
@@ -81,6 +91,10 @@ impl Client {
         let setup = json!({
             "command": text(server.get_program()), "args": args, "env": env, "mode": mode,
         });
+        Self::driven(&setup)
+    }
+
+    fn driven(setup: &Value) -> Self {
         let mut python = Command::new(real_servers().join("venv/bin/python"));
         python
             .arg(file_of_package("real-servers/clients/sdk.py"))

@@ -6,6 +6,8 @@
 
 mod client;
 mod effects;
+mod http;
+mod inspector;
 mod models;
 mod results;
 mod trouble;
