@@ -66,7 +66,10 @@ fn sizes(cursor: &mut Cursor<'_>) -> Result<Sizes, Fault> {
     let (hidden, layers, heads, inner) = (number()?, number()?, number()?, number()?);
     let (vocabulary, positions, types) = (number()?, number()?, number()?);
     let epsilon = f64::from(cursor.f32()?);
-    if cursor.u32()? as usize != BLOCK || !hidden.is_multiple_of(BLOCK) || !inner.is_multiple_of(BLOCK) {
+    if cursor.u32()? as usize != BLOCK
+        || !hidden.is_multiple_of(BLOCK)
+        || !inner.is_multiple_of(BLOCK)
+    {
         return Err(Fault::form("its blocks are not of 32 numbers"));
     }
     Ok(Sizes {
