@@ -178,13 +178,12 @@ pub(crate) async fn listen(
 
 /// The next piece of news; never, when there is none any more. `None` when some were missed.
 async fn next(news: &mut Option<broadcast::Receiver<News>>) -> Option<News> {
-    match news {
-        Some(receiver) => match receiver.recv().await {
+    if let Some(receiver) = news {
+        match receiver.recv().await {
             Ok(heard) => return Some(heard),
             Err(RecvError::Lagged(_)) => return None,
             Err(RecvError::Closed) => *news = None,
-        },
-        None => {}
+        }
     }
     std::future::pending().await
 }

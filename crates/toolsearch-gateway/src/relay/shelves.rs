@@ -238,7 +238,7 @@ impl Shelves {
         let mut named: Vec<Found<'_>> = Vec::new();
         let mut bare: Vec<Found<'_>> = Vec::new();
         for (shelf, entries) in &lists {
-            let shelf: &Arc<dyn Shelf> = *shelf;
+            let shelf: &Arc<dyn Shelf> = shelf;
             if let Some(own) = owned_prompt(shelf.owner(), name).filter(|own| has(entries, own)) {
                 let own = own.to_owned();
                 named.push(Found {
@@ -305,10 +305,10 @@ impl Shelves {
 }
 
 /// The only shelf with such an entry.
-fn only<'a>(
-    lists: Vec<(&'a Arc<dyn Shelf>, Vec<Value>)>,
+fn only(
+    lists: Vec<(&Arc<dyn Shelf>, Vec<Value>)>,
     is: impl Fn(&Value) -> bool,
-) -> Option<&'a Arc<dyn Shelf>> {
+) -> Option<&Arc<dyn Shelf>> {
     let mut having = lists
         .into_iter()
         .filter(|(_, entries)| entries.iter().any(&is))
