@@ -3,6 +3,7 @@
 
 mod cases;
 mod denied;
+mod gateway;
 mod parity;
 mod programs;
 mod proxy;
