@@ -190,6 +190,4 @@ fn settings_that_make_calls_safer_are_never_passed_over() {
     World::with_config(absent)
         .run(&["call", "native:github:create_issue", "title=x"])
         .fails(3, &["no-such-guard", "cannot be run"]);
-    let pins = World::with_config(r#"{ tools: { pins: "enforce" } }"#);
-    pins.run(&["search", "issue"]).fails(2, &["pins", "next:"]);
 }

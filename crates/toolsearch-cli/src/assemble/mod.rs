@@ -130,7 +130,10 @@ impl Assembled {
             None => Subject::anyone(),
         };
         subject.channel = channel.map(str::to_owned);
-        let pins = Pinboard::new(store::store(&configuration), configuration.settings.tools.pins);
+        let pins = Pinboard::new(
+            store::store(&configuration),
+            configuration.settings.tools.pins,
+        );
         Ok(Self {
             configuration,
             rules,
@@ -149,9 +152,14 @@ impl Assembled {
         }
         self.subject.sandboxed = common.sandbox;
         if let Some(parent) = &common.parent {
-            if self.configuration.settings.agents.get(parent).is_none() {
-                let fault = Fault::usage(format!("no agent is named `{parent}`"));
-                return Err(fault.next("add it under `agents.list` in the configuration file"));
+            let agents = &self.configuration.settings.agents;
+            if agents.get(parent).is_none() {
+                let known: Vec<&str> = agents.list.iter().map(|one| one.id.as_str()).collect();
+                let next = match known.is_empty() {
+                    true => "add it under `agents.list` in the configuration file".to_owned(),
+                    false => format!("agents are {}", known.join(", ")),
+                };
+                return Err(Fault::usage(format!("no agent is named `{parent}`")).next(next));
             }
             self.subject = self.subject.clone().below(Subject::agent(parent.as_str()));
         }
