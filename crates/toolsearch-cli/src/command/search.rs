@@ -55,7 +55,7 @@ pub(crate) async fn run(args: &SearchArgs, assembled: &Assembled, output: &Outpu
     })
 }
 
-/// `{candidates, reason?, nearest?, leftOut?, unavailable?}`.
+/// `{candidates, reason?, note?, nearest?, leftOut?, unavailable?}`.
 fn document(group: &Group, reply: &SearchReply) -> Value {
     let mut value = Map::new();
     value.insert("candidates".to_owned(), Value::Array(render::hits(group)));
