@@ -205,7 +205,7 @@ async fn a_changed_list_is_told_on_the_stream_and_to_subscribers() {
         .house
         .world
         .now_lists(vec![tool("echo"), crate::world::owned("other", "more")]);
-    let _ = served.house.world.says_changed();
+    served.house.world.says_changed();
     let event = stream.event().await.expect("a change");
     assert_eq!(event["method"], "notifications/tools/list_changed");
     let event = subscribed.event().await.expect("a change");
