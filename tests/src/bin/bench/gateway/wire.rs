@@ -204,8 +204,8 @@ impl Http {
         let body = self.exchange(&message(self.next, method, params))?;
         // An event stream holds the answer in the last of its lines with data.
         let text = String::from_utf8(body)?;
-        let events = text.lines().filter_map(|line| line.strip_prefix("data:"));
-        let document = events.last().unwrap_or(&text);
+        let mut events = text.lines().filter_map(|line| line.strip_prefix("data:"));
+        let document = events.next_back().unwrap_or(&text);
         let answer: Value = serde_json::from_str(document.trim())
             .with_context(|| format!("no answer: {text:?}"))?;
         sound(&answer)?;
