@@ -5,7 +5,7 @@
 //! A [`Planner`] gives the sessions, [`ModelProvider`]s say where models are. [`Proxy::router`] is
 //! mounted behind the checks of [`HttpGateway`](crate::http::HttpGateway). Controls are answered here
 //! and the client never sees them; a turn that needs the client is kept in a
-//! [`Store`](toolsearch_store::Store) and goes on when its results come back, after a restart too.
+//! [`Store`] and goes on when its results come back, after a restart too.
 //!
 //! Not here: what a wire form looks like (`toolsearch-dialect`), planning, and every decision about a
 //! call (`toolsearch-runtime`).
