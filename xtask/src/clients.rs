@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::args::Args;
-use crate::context::{Context, Missing};
-use crate::{shell, test};
+use crate::context::Context;
+use crate::{packages, shell, test};
 
 /// How long one agent may take.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -77,25 +77,13 @@ pub(crate) fn run(context: &Context, args: &[String]) -> Result<()> {
 }
 
 fn install(context: &Context) -> Result<()> {
-    let home = home(context);
     let locks = context.root.join("tests").join("clients");
-    let lock = fs::read_to_string(locks.join("package-lock.json"))?;
-    let stamp = home.join("installed.lock");
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == lock) {
-        return Ok(());
-    }
-    fs::create_dir_all(&home)?;
-    for file in ["package.json", "package-lock.json"] {
-        fs::copy(locks.join(file), home.join(file))?;
-    }
-    let mut npm = context.command("npm");
-    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-        .current_dir(&home);
-    shell::run(&mut npm).context(Missing::of(
+    packages::npm_once(
+        context,
+        &locks,
+        &home(context),
         "the agents could not be installed from the npm registry",
-    ))?;
-    fs::write(stamp, lock)?;
-    Ok(())
+    )
 }
 
 fn home(context: &Context) -> PathBuf {

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::args::Args;
-use crate::context::{Context, Missing};
-use crate::shell;
+use crate::context::Context;
+use crate::{packages, shell};
 
 /// The revisions of the protocol whose scenarios are run.
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
@@ -125,21 +125,12 @@ impl Suite {
     fn install(context: &Context) -> Result<Self> {
         let home = context.target.join("conformance");
         let locks = context.root.join("tests").join("conformance");
-        let lock = fs::read_to_string(locks.join("package-lock.json"))?;
-        let stamp = home.join("installed.lock");
-        if !fs::read_to_string(&stamp).is_ok_and(|installed| installed == lock) {
-            fs::create_dir_all(&home)?;
-            for file in ["package.json", "package-lock.json"] {
-                fs::copy(locks.join(file), home.join(file))?;
-            }
-            let mut npm = context.command("npm");
-            npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-                .current_dir(&home);
-            shell::run(&mut npm).context(Missing::of(
-                "the conformance suite could not be installed from the npm registry",
-            ))?;
-            fs::write(&stamp, lock)?;
-        }
+        packages::npm_once(
+            context,
+            &locks,
+            &home,
+            "the conformance suite could not be installed from the npm registry",
+        )?;
         let modules = home.join("node_modules");
         let program = modules.join("@modelcontextprotocol/conformance/dist/index.js");
         ensure!(program.exists(), "{} is not there", program.display());

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::shell;
 
 /// Targets by the names that both ways know.
-const TARGETS: [&str; 3] = ["frames", "source", "schema"];
+const TARGETS: [&str; 4] = ["frames", "source", "schema", "query"];
 
 /// How long each target runs unless told otherwise.
 const SECONDS: &str = "10";

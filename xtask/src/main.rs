@@ -18,6 +18,7 @@ mod context;
 mod dist;
 mod fuzz;
 mod junit;
+mod packages;
 mod product;
 mod servers;
 mod shell;

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 
 use crate::context::Context;
-use crate::shell;
+use crate::{packages, shell};
 
 /// Other gateways and their versions.
 const PEERS: [&str; 2] = ["fastmcp==4.2.3", "mcp-compressor==0.38.2"];
@@ -66,19 +66,11 @@ pub(crate) fn bench(context: &Context, args: &[String]) -> Result<()> {
 fn peers(context: &Context) -> Result<String> {
     let home = context.target.join("bench-peers");
     let bin = home.join("bin");
-    let python = bin.join("python");
+    let mut python = packages::interpreter(&home);
     if !python.exists() {
-        let program = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
-        shell::run(context.command(program).args(["-m", "venv"]).arg(&home))?;
+        python = packages::venv(context, &home)?;
     }
-    let mut pip = context.command(&python);
-    pip.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-    ]);
+    let mut pip = packages::pip(context, &python);
     shell::run(pip.args(PEERS))?;
     let (fastmcp, compressor) = (bin.join("fastmcp"), bin.join("mcp-compressor"));
     let list = format!(

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::args::Args;
 use crate::context::{Context, Missing};
-use crate::shell;
+use crate::{packages, shell};
 
 /// Programs that must exist after the installation, relative to `target/real-servers`.
 const NODE_PROGRAMS: [&str; 4] = [
@@ -63,26 +63,19 @@ fn node(context: &Context, locks: &Path, home: &Path) -> Result<()> {
         return Ok(());
     }
     half.clear()?;
-    fs::create_dir_all(&half.folder)?;
-    for file in ["package.json", "package-lock.json"] {
-        fs::copy(locks.join(file), half.folder.join(file))
-            .with_context(|| format!("could not copy tests/real-servers/{file}"))?;
-    }
-    let mut command = context.command("npm");
-    command
-        .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-        .current_dir(&half.folder);
-    shell::run(&mut command).context(Missing::of(
+    packages::npm(
+        context,
+        locks,
+        &half.folder,
         "the Node MCP servers could not be installed from the npm registry",
-    ))?;
+    )?;
     half.finish(&NODE_PROGRAMS)
 }
 
 fn python(context: &Context, locks: &Path, home: &Path) -> Result<()> {
-    let program = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let python = require(
         context,
-        &program,
+        &packages::python(),
         "install Python 3.11 or later with venv, or set PYTHON",
     )?;
     let lock = locks.join("requirements.lock");
@@ -95,19 +88,9 @@ fn python(context: &Context, locks: &Path, home: &Path) -> Result<()> {
         return Ok(());
     }
     half.clear()?;
-    let mut venv = context.command(&program);
-    shell::run(venv.args(["-m", "venv"]).arg(&half.folder)).context(Missing::of(
-        "no virtual environment could be made; on Debian the package is python3-venv",
-    ))?;
-    let mut pip = context.command(half.folder.join("bin").join("python"));
+    let python = packages::venv(context, &half.folder)?;
+    let mut pip = packages::pip(context, &python);
     pip.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-    ])
-    .args([
         "--no-deps",
         "--require-hashes",
         "--only-binary",

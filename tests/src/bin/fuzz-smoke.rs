@@ -35,7 +35,7 @@ struct Target {
     pieces: &'static [&'static str],
 }
 
-const TARGETS: [Target; 3] = [
+const TARGETS: [Target; 4] = [
     Target {
         name: "frames",
         law: |bytes, chance| {
@@ -140,6 +140,55 @@ const TARGETS: [Target; 3] = [
             "\"additionalProperties\":false",
         ],
     },
+    Target {
+        name: "query",
+        law: |bytes, chance| {
+            let limit = chance.below(30);
+            laws::query(&String::from_utf8_lossy(bytes), small(limit));
+        },
+        pieces: &[
+            "create",
+            "issue",
+            "create_issue",
+            "createIssue",
+            "find symbol",
+            "mcp:forge:",
+            "forge__",
+            "merge",
+            "pull requests",
+            "isseu",
+            "高铁",
+            "余票",
+            "письма",
+            "najti",
+            "otopark",
+            "İSTANBUL",
+            "ışık",
+            "turn on the light",
+            "é",
+            "e\u{301}",
+            "\u{200d}",
+            "\u{202e}",
+            "\u{feff}",
+            "🚀",
+            "_",
+            "-",
+            ".",
+            ":",
+            "/",
+            " ",
+            "\n",
+            "\t",
+            "0",
+            "2026",
+            "\"",
+            "AND",
+            "NOT",
+            "*",
+            "(",
+            ")",
+        ],
+    },
 ];
 
 fn main() -> ExitCode {
@@ -159,7 +208,7 @@ fn run() -> Result<()> {
     let names: Vec<String> = words.collect();
     let unknown = |name: &&String| TARGETS.iter().all(|target| target.name != **name);
     if let Some(name) = names.iter().find(unknown) {
-        bail!("there is no target `{name}`; known: frames, source, schema");
+        bail!("there is no target `{name}`; known: frames, source, schema, query");
     }
     for target in TARGETS {
         if names.is_empty() || names.iter().any(|name| name == target.name) {

@@ -12,7 +12,8 @@ use toolsearch::telemetry::{Event, JsonlRecorder, LOG_VERSION, Recorder, Stamped
 
 use crate::fault::Fault;
 
-use super::configuration::{Configuration, variable};
+use super::configuration::Configuration;
+use super::folders;
 
 /// Most bytes of one log.
 const MAX_LOG_BYTES: u64 = 8 << 20;
@@ -27,11 +28,7 @@ pub(crate) fn folder(configuration: &Configuration) -> Option<PathBuf> {
     if let Some(written) = &configuration.settings.telemetry.dir {
         return Some(configuration.path(written));
     }
-    let state = variable("XDG_STATE_HOME")
-        .map(PathBuf::from)
-        .filter(|folder| folder.is_absolute())
-        .or_else(|| Some(std::env::home_dir()?.join(".local/state")))?;
-    Some(state.join("toolsearch/sessions"))
+    Some(folders::state()?.join("sessions"))
 }
 
 /// Writes the events of every session into a file of its own. A log that cannot be written costs no

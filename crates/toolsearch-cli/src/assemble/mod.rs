@@ -2,6 +2,7 @@
 
 pub(crate) mod approver;
 pub(crate) mod configuration;
+mod folders;
 pub(crate) mod gateway;
 mod hooks;
 pub(crate) mod logs;

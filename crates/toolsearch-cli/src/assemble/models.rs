@@ -14,7 +14,7 @@ use zip::ZipArchive;
 
 use crate::fault::{Exit, Fault};
 
-use super::configuration::variable;
+use super::folders;
 
 /// How long the package client may take.
 const GET_TIMEOUT: Duration = Duration::from_secs(30 * 60);
@@ -111,19 +111,12 @@ pub(crate) fn known(name: &str) -> Option<&'static Known> {
 
 /// Where models stand: `toolsearch/models` in the user's folder for data.
 pub(crate) fn folder() -> Option<PathBuf> {
-    Some(user_folder("XDG_DATA_HOME", ".local/share")?.join("models"))
+    Some(folders::data()?.join("models"))
 }
 
 /// Where vectors are kept from one start to the next.
 pub(crate) fn vectors_folder() -> Option<PathBuf> {
-    Some(user_folder("XDG_CACHE_HOME", ".cache")?.join("vectors"))
-}
-
-fn user_folder(set_by: &str, below_home: &str) -> Option<PathBuf> {
-    let set = variable(set_by).map(PathBuf::from);
-    let folder = set.filter(|folder| folder.is_absolute());
-    let folder = folder.or_else(|| Some(std::env::home_dir()?.join(below_home)))?;
-    Some(folder.join("toolsearch"))
+    Some(folders::cache()?.join("vectors"))
 }
 
 impl Known {

@@ -21,7 +21,7 @@ use toolsearch_sample::Sample;
 use crate::fault::Fault;
 
 use super::configuration::{Configuration, variable};
-use super::{offline, plugins};
+use super::{folders, offline, plugins};
 
 /// How deep this program may stand behind servers that it started itself.
 const MAX_NESTING: u32 = 4;
@@ -140,7 +140,7 @@ impl Sources {
             let inner = Secret::from((nesting + 1).to_string());
             stdio.env.insert(NESTING.to_owned(), inner);
         }
-        spec.cache = state_folder().map(|state| state.join(LISTS));
+        spec.cache = folders::state().map(|state| state.join(LISTS));
         spec.start_limit = Some(self.starts.clone());
         let server = McpServer::new(spec);
         let invokers = std::mem::take(&mut self.invokers);
@@ -228,18 +228,9 @@ fn nesting() -> Result<u32, Fault> {
     }
 }
 
-/// Where this program keeps what it knows.
-fn state_folder() -> Option<PathBuf> {
-    let state = variable("XDG_STATE_HOME")
-        .map(PathBuf::from)
-        .filter(|folder| folder.is_absolute())
-        .or_else(|| Some(std::env::home_dir()?.join(".local/state")))?;
-    Some(state.join("toolsearch"))
-}
-
 /// Where tokens of logins are kept.
 pub(crate) fn token_store() -> Option<TokenStore> {
-    state_folder().map(|state| TokenStore::new(state.join(TOKENS)))
+    folders::state().map(|state| TokenStore::new(state.join(TOKENS)))
 }
 
 /// How the client has to reach a server that stands ready.

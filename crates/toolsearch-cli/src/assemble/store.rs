@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use toolsearch_store::{FileStore, MemoryStore, Store};
 
-use super::configuration::{Configuration, variable};
+use super::configuration::Configuration;
+use super::folders;
 
 /// The store of the configuration: a folder that all processes of a user share. Without a folder to
 /// keep it in, what is kept ends with the process.
@@ -21,9 +22,5 @@ fn folder(configuration: &Configuration) -> Option<PathBuf> {
     if let Some(written) = &configuration.settings.store.dir {
         return Some(configuration.path(written));
     }
-    let state = variable("XDG_STATE_HOME")
-        .map(PathBuf::from)
-        .filter(|folder| folder.is_absolute())
-        .or_else(|| Some(std::env::home_dir()?.join(".local/state")))?;
-    Some(state.join("toolsearch/store"))
+    Some(folders::state()?.join("store"))
 }
