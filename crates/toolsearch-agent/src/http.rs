@@ -1,7 +1,6 @@
 //! One POST of JSON to a provider: bounded, never redirected, the key in no message.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,9 +8,9 @@ use reqwest::header::{
     AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
 };
 use reqwest::{Client, Response, StatusCode, Url};
-use rustls_platform_verifier::BuilderVerifierExt;
 use serde_json::Value;
 use toolsearch_dialect::Dialect;
+use toolsearch_http::{ClientOptions, address, below, client, printable, read, said};
 
 use crate::model::ModelError;
 use crate::retry::retry_after;
@@ -22,7 +21,6 @@ const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 /// Longest excerpt of what a provider says about a failure, in characters.
 const MAX_MESSAGE_CHARS: usize = 500;
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Why no requests can be sent to an address.
@@ -41,6 +39,15 @@ pub enum BadAddress {
     /// TLS cannot be set up here.
     #[error("TLS cannot be set up: {0}")]
     Tls(String),
+}
+
+impl From<toolsearch_http::BadAddress> for BadAddress {
+    fn from(bad: toolsearch_http::BadAddress) -> Self {
+        match bad {
+            toolsearch_http::BadAddress::NoAddress(shown) => Self::Address(shown),
+            _ => Self::Credentials,
+        }
+    }
 }
 
 /// A provider's endpoint.
@@ -64,25 +71,11 @@ impl fmt::Debug for Endpoint {
 impl Endpoint {
     /// The dialect's path is added to that of the base address; a query stays.
     pub(crate) fn new(dialect: Dialect, base: &str, key: Option<&str>) -> Result<Self, BadAddress> {
-        let shown = || BadAddress::Address(base.chars().take(120).collect());
-        // A host is made out of the path where none stands; better to ask than to guess.
-        let (_, rest) = base.split_once("://").ok_or_else(shown)?;
-        if rest.starts_with('/') {
-            return Err(shown());
-        }
-        let mut url = Url::parse(base.trim()).map_err(|_| shown())?;
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(BadAddress::Credentials);
-        }
-        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-            return Err(shown());
-        }
-        url.path_segments_mut()
-            .map_err(|()| shown())?
-            .pop_if_empty()
-            .extend(dialect.path());
+        let url = below(&address(base)?, dialect.path());
+        let mut options = ClientOptions::default();
+        options.answer_timeout = Some(ANSWER_TIMEOUT);
         Ok(Self {
-            client: client(&url)?,
+            client: client(&url, &options).map_err(|error| BadAddress::Tls(error.0))?,
             headers: headers(dialect, key)?,
             key: Key(key.map(Arc::from)),
             url,
@@ -179,7 +172,9 @@ impl Answer {
 
     /// The whole answer as JSON.
     pub(crate) async fn json(self) -> Result<Value, ModelError> {
-        let bytes = read(self.response, MAX_ANSWER_BYTES).await?;
+        let bytes = read(self.response, MAX_ANSWER_BYTES)
+            .await
+            .map_err(unsent)?;
         let bytes = bytes.ok_or_else(too_long)?;
         serde_json::from_slice(&bytes).map_err(|error| {
             let start = excerpt(&self.key.taken_out_of(&bytes));
@@ -192,79 +187,19 @@ fn too_long() -> ModelError {
     ModelError::Unreadable(format!("it is longer than {MAX_ANSWER_BYTES} bytes"))
 }
 
-fn client(url: &Url) -> Result<Client, BadAddress> {
-    let tls = |error: &dyn fmt::Display| BadAddress::Tls(error.to_string());
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| tls(&error))?;
-    // The system's certificates take time to read and are of no use without TLS.
-    let config = if url.scheme() == "https" {
-        config
-            .with_platform_verifier()
-            .map_err(|error| tls(&error))?
-    } else {
-        config.with_root_certificates(rustls::RootCertStore::empty())
-    };
-    let mut client = Client::builder()
-        .tls_backend_preconfigured(config.with_no_client_auth())
-        // A redirect could carry the key to somebody else.
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(CONNECT_TIMEOUT)
-        .timeout(ANSWER_TIMEOUT);
-    if is_loopback(url) {
-        client = client.no_proxy();
-    }
-    client.build().map_err(|error| tls(&error))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    url.host_str().is_some_and(|host| {
-        let address = host.trim_start_matches('[').trim_end_matches(']');
-        host == "localhost"
-            || address
-                .parse::<IpAddr>()
-                .is_ok_and(|address| address.is_loopback())
-    })
-}
-
-/// The address stays out of the message: some providers take a key in its query.
 fn unsent(error: reqwest::Error) -> ModelError {
-    let error = error.without_url();
-    if error.is_timeout() && !error.is_connect() {
-        return ModelError::Timeout(ANSWER_TIMEOUT);
+    let unsent = toolsearch_http::unsent(error);
+    match unsent.timed_out {
+        true => ModelError::Timeout(ANSWER_TIMEOUT),
+        false => ModelError::Unreachable(excerpt(unsent.text.as_bytes())),
     }
-    let mut message = String::new();
-    let mut source: Option<&dyn std::error::Error> = Some(&error);
-    while let Some(error) = source {
-        let text = error.to_string();
-        if !message.ends_with(&text) {
-            let gap = if message.is_empty() { "" } else { ": " };
-            message.push_str(gap);
-            message.push_str(&text);
-        }
-        source = error.source();
-    }
-    ModelError::Unreachable(excerpt(message.as_bytes()))
-}
-
-/// `None` when there is more than `most`.
-async fn read(mut answer: Response, most: usize) -> Result<Option<Vec<u8>>, ModelError> {
-    let mut bytes = Vec::new();
-    while let Some(chunk) = answer.chunk().await.map_err(unsent)? {
-        if bytes.len() + chunk.len() > most {
-            return Ok(None);
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    Ok(Some(bytes))
 }
 
 async fn refused(status: StatusCode, answer: Response, key: &Key) -> ModelError {
     let wish = answer.headers().get(RETRY_AFTER);
     let wish = wish.and_then(|wish| retry_after(wish.to_str().ok()?));
-    let said = read(answer, MAX_REFUSAL_BYTES).await.ok().flatten();
-    let message = said.map(|bytes| said_by(&key.taken_out_of(&bytes)));
+    let body = read(answer, MAX_REFUSAL_BYTES).await.ok().flatten();
+    let message = body.map(|bytes| excerpt(said(&key.taken_out_of(&bytes)).as_bytes()));
     let message = message.unwrap_or_default();
     let status = status.as_u16();
     match status {
@@ -278,22 +213,7 @@ async fn refused(status: StatusCode, answer: Response, key: &Key) -> ModelError 
     }
 }
 
-/// Providers say what is wrong in `error.message`, `error` or `message`, or in plain text.
-fn said_by(bytes: &[u8]) -> String {
-    let value: Value = serde_json::from_slice(bytes).unwrap_or_default();
-    let told = ["/error/message", "/error", "/message", "/detail"]
-        .iter()
-        .find_map(|place| value.pointer(place)?.as_str());
-    match told {
-        Some(text) => excerpt(text.as_bytes()),
-        None => excerpt(bytes),
-    }
-}
-
 /// A printable beginning of what came from outside.
 fn excerpt(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_REFUSAL_BYTES)]);
-    let printable = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let text: String = printable.take(MAX_MESSAGE_CHARS).collect();
-    text.trim().to_owned()
+    printable(bytes, MAX_MESSAGE_CHARS)
 }

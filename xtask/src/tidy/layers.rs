@@ -59,8 +59,11 @@ fn check_table(workspace: &Workspace, report: &mut Report) {
     for (name, layer) in &workspace.layers {
         let problem = if workspace.member(name).is_none() {
             "is no member of the workspace: remove the line or add the crate"
-        } else if layer.layer == 2 && !names_contract(workspace, layer) {
-            "is a part (layer 2) and needs `contract = \"…\"` with the name of a layer 1 crate"
+        } else if layer.shared && (layer.layer != 2 || layer.contract.is_some()) {
+            "is `shared`, which only a part (layer 2) without a contract can be"
+        } else if layer.layer == 2 && !layer.shared && !names_contract(workspace, layer) {
+            "is a part (layer 2) and needs `contract = \"…\"` with the name of a layer 1 crate, or \
+             `shared = true`"
         } else {
             continue;
         };
@@ -146,9 +149,13 @@ fn internal_edge(
             "this contract knows no other crate of this workspace",
         ),
         1 => (floor.layer == 0, "a contract builds on layer 0 only"),
+        2 if layer.shared => (
+            false,
+            "a shared part knows no other crate of this workspace",
+        ),
         2 => (
-            floor.layer == 0 || layer.contract.as_deref() == Some(target),
-            "a part builds on layer 0 and its own contract only",
+            floor.layer == 0 || floor.shared || layer.contract.as_deref() == Some(target),
+            "a part builds on layer 0, its own contract and shared parts only",
         ),
         3 => (
             floor.layer <= 1,

@@ -75,7 +75,14 @@ fn findings_name_file_and_line() {
             .collect();
         assert_eq!(places, expected, "{}", rule.name());
     };
-    check(Rule::Layers, &["crates/toolsearch-policy/Cargo.toml:6"]);
+    // A shared part that knows words, and a contract that knows another.
+    check(
+        Rule::Layers,
+        &[
+            "crates/toolsearch-http/Cargo.toml:6",
+            "crates/toolsearch-policy/Cargo.toml:6",
+        ],
+    );
     check(Rule::Owners, &["crates/toolsearch-search/Cargo.toml:6"]);
     check(
         Rule::OneCallSite,

@@ -24,6 +24,8 @@ pub(crate) struct Layer {
     pub(crate) layer: u8,
     /// The one contract crate that an L2 part may build on.
     pub(crate) contract: Option<String>,
+    /// A part that serves other parts: it knows no crate of the workspace, and any part may build on it.
+    pub(crate) shared: bool,
 }
 
 /// One package.
@@ -235,7 +237,14 @@ fn layers(workspace: &Table) -> Result<BTreeMap<String, Layer>> {
             .get("contract")
             .and_then(Value::as_str)
             .map(str::to_owned);
-        layers.insert(name.clone(), Layer { layer, contract });
+        let shared = value.get("shared").and_then(Value::as_bool);
+        let shared = shared.unwrap_or_default();
+        let layer = Layer {
+            layer,
+            contract,
+            shared,
+        };
+        layers.insert(name.clone(), layer);
     }
     Ok(layers)
 }

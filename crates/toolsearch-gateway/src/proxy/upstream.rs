@@ -1,23 +1,22 @@
 //! Requests to providers: one client with limits, which headers pass, and whose key is sent.
 
-use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use axum::http::{HeaderMap, HeaderValue};
 use reqwest::{Client, Response, Url};
-use rustls_platform_verifier::BuilderVerifierExt;
 use toolsearch_dialect::{Dialect, Refusal, RefusalKind};
+use toolsearch_http::{BadAddress, ClientOptions, address, below, client, printable};
 
 use super::ProxyError;
 use super::planner::ModelProvider;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 /// Longest silence of a provider, before its answer and within a stream.
 const SILENCE: Duration = Duration::from_secs(600);
 /// Longest whole answer, in bytes.
 const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+/// Longest cause of a request without an answer, in characters.
+const MAX_CAUSE_CHARS: usize = 300;
 /// Longest answer of a list of models, and of a refusal.
 const MAX_SMALL_BYTES: usize = 4 * 1024 * 1024;
 
@@ -61,23 +60,19 @@ impl Upstream {
             name: provider.name.clone(),
             why: why.to_owned(),
         };
-        let base = Url::parse(provider.base_url.trim())
-            .map_err(|_| bad("`baseUrl` is no address like https://api.example.com/v1"))?;
-        if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
-            return Err(bad(
-                "`baseUrl` is no address like https://api.example.com/v1",
-            ));
-        }
-        if !base.username().is_empty() || base.password().is_some() {
-            return Err(bad(
-                "`baseUrl` holds a user name or a password; give the key as `apiKey`",
-            ));
-        }
+        let base = address(&provider.base_url).map_err(|error| match error {
+            BadAddress::Credentials => {
+                bad("`baseUrl` holds a user name or a password; give the key as `apiKey`")
+            }
+            _ => bad("`baseUrl` is no address like https://api.example.com/v1"),
+        })?;
         let key = provider.api_key.as_deref();
         if key.is_some_and(|key| HeaderValue::from_str(&format!("Bearer {key}")).is_err()) {
             return Err(bad("`apiKey` holds characters that no key has"));
         }
-        let client = client(&base).map_err(|why| bad(&format!("TLS cannot be set up: {why}")))?;
+        let mut options = ClientOptions::default();
+        options.silence = Some(SILENCE);
+        let client = client(&base, &options).map_err(|error| bad(&error.to_string()))?;
         Ok(Self {
             base,
             client,
@@ -89,14 +84,6 @@ impl Upstream {
         self.provider.dialects.contains(&dialect)
     }
 
-    fn url(&self, path: &[&str]) -> Url {
-        let mut url = self.base.clone();
-        if let Ok(mut segments) = url.path_segments_mut() {
-            segments.pop_if_empty().extend(path);
-        }
-        url
-    }
-
     /// Sends a request. The answer may be a refusal of the provider.
     pub(crate) async fn post(
         &self,
@@ -106,18 +93,18 @@ impl Upstream {
     ) -> Result<Response, Refusal> {
         let request = self
             .client
-            .post(self.url(dialect.path()))
+            .post(below(&self.base, dialect.path()))
             .headers(headers.clone())
             .header(CONTENT_TYPE, "application/json")
             .body(body);
-        request.send().await.map_err(|error| unsent(&error))
+        request.send().await.map_err(unsent)
     }
 
     /// Lists the models.
     pub(crate) async fn models(&self, headers: &HeaderMap) -> Result<Response, Refusal> {
-        let request = self.client.get(self.url(&["models"]));
+        let request = self.client.get(below(&self.base, &["models"]));
         let sent = request.headers(headers.clone()).send().await;
-        sent.map_err(|error| unsent(&error))
+        sent.map_err(unsent)
     }
 
     /// The headers of a request to this provider: the client's own, and whoever's key.
@@ -196,56 +183,16 @@ pub(crate) async fn whole(mut answer: Response) -> Result<Vec<u8>, Refusal> {
 
 /// The next bytes of an answer.
 pub(crate) async fn chunk(answer: &mut Response) -> Result<Option<axum::body::Bytes>, Refusal> {
-    answer.chunk().await.map_err(|error| unsent(&error))
+    answer.chunk().await.map_err(unsent)
 }
 
-fn client(url: &Url) -> Result<Client, String> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?;
-    // The system's certificates take time to read and are of no use without TLS.
-    let config = if url.scheme() == "https" {
-        config
-            .with_platform_verifier()
-            .map_err(|error| error.to_string())?
-    } else {
-        config.with_root_certificates(rustls::RootCertStore::empty())
-    };
-    let mut client = Client::builder()
-        .tls_backend_preconfigured(config.with_no_client_auth())
-        // A redirect could carry the key to somebody else.
-        .redirect(reqwest::redirect::Policy::none())
-        .tcp_nodelay(true)
-        .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(SILENCE);
-    let loopback = url.host_str().is_some_and(|host| {
-        let address = host.trim_start_matches('[').trim_end_matches(']');
-        let parsed = address.parse::<IpAddr>();
-        host == "localhost" || parsed.is_ok_and(|address| address.is_loopback())
-    });
-    if loopback {
-        client = client.no_proxy();
-    }
-    client.build().map_err(|error| error.to_string())
-}
-
-/// The address stays out of the message: some providers take a key in its query.
-fn unsent(error: &reqwest::Error) -> Refusal {
-    let timeout = error.is_timeout() && !error.is_connect();
-    let mut causes = Vec::new();
-    let mut source = std::error::Error::source(error);
-    while let Some(error) = source {
-        causes.push(error.to_string());
-        source = error.source();
-    }
-    let why = causes
-        .pop()
-        .unwrap_or_else(|| "the connection broke".to_owned());
-    if timeout {
+fn unsent(error: reqwest::Error) -> Refusal {
+    let unsent = toolsearch_http::unsent(error);
+    if unsent.timed_out {
         let message = format!("the provider was silent for {} s", SILENCE.as_secs());
         return Refusal::new(RefusalKind::Timeout, message).coded("provider_timeout");
     }
+    let why = printable(unsent.text.as_bytes(), MAX_CAUSE_CHARS);
     let message = format!("the provider cannot be reached: {why}");
     Refusal::new(RefusalKind::Upstream, message).coded("provider_unreachable")
 }
