@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::{broadcast, watch};
 use tokio::task::{AbortHandle, JoinSet};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use toolsearch::catalog::Source;
 use toolsearch::invoke::{Listing, Provider};
 use toolsearch::runtime::{OpenRequest, Session};
@@ -31,6 +31,8 @@ use super::{Assembled, Purpose, shelves};
 /// How long a connecting client waits for servers that are still starting. The tools of slower ones
 /// are announced when they are there.
 const GRACE: Duration = Duration::from_secs(3);
+/// How long the first client is waited for before servers start whose tools are known.
+const HEAD_START: Duration = Duration::from_secs(1);
 /// How often a server that was taken out of the configuration is looked at for calls that still run.
 const PARTING: Duration = Duration::from_millis(500);
 /// How long such calls may take.
@@ -45,6 +47,8 @@ const QUEUED_NEWS: usize = 64;
 pub(crate) struct House {
     common: Common,
     state: Mutex<State>,
+    /// Whether a client has been given a session.
+    opened: watch::Sender<bool>,
     changes: watch::Sender<u64>,
     news: broadcast::Sender<News>,
     clients: Clients,
@@ -118,6 +122,7 @@ impl House {
                 watched: BTreeMap::new(),
             }),
             changes: watch::Sender::new(0),
+            opened: watch::Sender::new(false),
             news: broadcast::Sender::new(QUEUED_NEWS),
             clients: Clients::new(),
             starting: Arc::default(),
@@ -160,7 +165,12 @@ impl House {
             // Before anything is asked of it, so that it knows what it may ask.
             server.set_client(Arc::new(Questions(self.clients.clone())));
             let starting = Starting::new(&self.starting);
-            let first = first_list(Arc::clone(server), self.changes.clone(), starting);
+            let first = first_list(
+                Arc::clone(server),
+                self.opened.subscribe(),
+                self.changes.clone(),
+                starting,
+            );
             let follow = follow(Arc::clone(server), self.changes.clone());
             let news = shelves::pass_on(Arc::clone(server), self.news.clone());
             let handles = vec![
@@ -342,7 +352,9 @@ fn told(fault: Fault) -> SourceError {
 impl SessionSource for SeatSource {
     async fn open(&self, client: &ClientInfo) -> Result<Session, SourceError> {
         tracing::info!(client = %client.name, version = %client.version, "client connected");
-        self.plan(None).await
+        let session = self.plan(None).await;
+        self.house.opened.send_replace(true);
+        session
     }
 
     async fn reopen(&self, _: &ClientInfo, previous: &Session) -> Result<Session, SourceError> {
@@ -442,7 +454,17 @@ async fn follow(server: Arc<McpServer>, changes: watch::Sender<u64>) {
 
 /// Lists a server with all the time that it may take. A failure after the grace changes what is told
 /// of the server.
-async fn first_list(server: Arc<McpServer>, changes: watch::Sender<u64>, _starting: Starting) {
+async fn first_list(
+    server: Arc<McpServer>,
+    mut opened: watch::Receiver<bool>,
+    changes: watch::Sender<u64>,
+    _starting: Starting,
+) {
+    if server.list_cached().is_some() {
+        // The first client is answered from what is known; processes that start would slow that down.
+        // Whether somebody came, or nobody does: the server starts now.
+        let _ = timeout(HEAD_START, opened.wait_for(|opened| *opened)).await;
+    }
     let started = Instant::now();
     let listing = server.list().await;
     if let Some(outage) = &listing.outage {

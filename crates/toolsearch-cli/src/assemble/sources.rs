@@ -13,8 +13,8 @@ use toolsearch_config::{
 };
 use toolsearch_mcp::oauth::TokenStore;
 use toolsearch_mcp::{
-    HttpAddress, HttpTransport, McpServer, Secret, ServerSpec, ServerStatus, StartLimit,
-    StdioCommand, ToolFilter,
+    HttpAddress, HttpTransport, McpServer, Secret, ServerSpec, ServerState as UpstreamState,
+    ServerStatus, StartLimit, StdioCommand, ToolFilter,
 };
 use toolsearch_sample::Sample;
 
@@ -165,12 +165,22 @@ impl Sources {
         self.with_servers(join_all(self.servers.iter().map(Provider::list)).await)
     }
 
-    /// All tools as far as they are known after `wait`. A server whose tools are known from an earlier
-    /// process is started, but not waited for.
+    /// All tools as far as they are known after `wait`. Servers whose tools are known from an earlier
+    /// process are not waited for, and not started for this.
     pub(crate) async fn list_within(&self, wait: Duration) -> Vec<Listing> {
-        let lists = self.servers.iter().map(|server| {
-            let known = server.list_cached().is_some() && server.status().stale;
-            server.list_within(if known { Duration::ZERO } else { wait })
+        let lists = self.servers.iter().map(async |server| {
+            let status = server.status();
+            let known = server.list_cached().filter(|_| status.stale);
+            match known {
+                Some(mut known) if status.state == UpstreamState::Stopped => {
+                    let reason = "not started yet; its tools are those of an earlier start";
+                    let name = &server.spec().name;
+                    known.outage = Some(Outage::new(name, OutageKind::Starting, reason));
+                    known
+                }
+                Some(_) => server.list_within(Duration::ZERO).await,
+                None => server.list_within(wait).await,
+            }
         });
         self.with_servers(join_all(lists).await)
     }
