@@ -26,6 +26,7 @@ const GOALS: &[(&str, Goal)] = &[
     ("bfcl", Goal::Recall5(0.80)),
     ("livemcpbench", Goal::Recall5(0.37)),
     ("mcp-real/agent", Goal::Recall5(0.94)),
+    ("mcp-real@20000/agent", Goal::Recall5(0.85)),
     ("mcp-real/human", Goal::Recall5(0.46)),
     ("mcp-real/tr", Goal::Recall5(0.70)),
     ("mcp-real/tr-ascii", Goal::Recall5(0.70)),
@@ -37,6 +38,11 @@ const GOALS: &[(&str, Goal)] = &[
     ("stabletoolbench", Goal::Recall5(0.69)),
     ("xsid-tr", Goal::Recall5(0.45)),
 ];
+
+/// The set that is measured once more among so many tools, and where the others come from.
+const GROWN: &str = "mcp-real";
+const GROWN_TO: usize = 20_000;
+const OTHERS: [&str; 3] = ["toucan-mcp", "seal-tools", "composio-mocks"];
 
 /// The rows of the mean that has a goal of its own.
 const MACRO: &[&str] = &[
@@ -93,18 +99,35 @@ fn folder(options: &Options) -> Option<PathBuf> {
 fn sets(options: &Options) -> Result<Vec<DataSet>> {
     let mut sets = vec![own()];
     match folder(options) {
-        Some(folder) => sets.extend(read::folder(&folder, "mcp-real")?),
+        Some(folder) => sets.extend(read::folder(&folder, GROWN)?),
         None => println!("only the set of the crate: --data FOLDER takes others"),
     }
     for set in &mut sets {
-        set.by_style |= set.name == "mcp-real";
+        set.by_style |= set.name == GROWN;
         for query in &mut set.queries {
             query.dataset = None;
         }
     }
+    if let (Some(folder), Some(set)) = (folder(options), sets.iter().find(|set| set.name == GROWN))
+    {
+        sets.extend(among_many(set, &folder)?);
+    }
     let only = &options.only;
     sets.retain(|set| only.is_empty() || only.contains(&set.name));
     Ok(sets)
+}
+
+/// The set among tools of the other sets; nothing where they are too few.
+fn among_many(set: &DataSet, folder: &Path) -> Result<Option<DataSet>> {
+    let mut others = Vec::new();
+    for name in OTHERS {
+        let path = folder.join(name).join("catalog.jsonl");
+        if path.is_file() {
+            others.push(read::tools(&path)?);
+        }
+    }
+    let grown = set.grown(&others, GROWN_TO);
+    Ok((grown.tools.catalog.len() == GROWN_TO).then_some(grown))
 }
 
 fn main() -> Result<()> {

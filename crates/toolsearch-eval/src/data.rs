@@ -1,9 +1,9 @@
 //! Tools and queries in memory. Not here: where they come from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use toolsearch_catalog::Catalog;
+use toolsearch_catalog::{Catalog, ToolId};
 
 /// A catalog, and the names under which queries mean its tools.
 #[derive(Debug, Clone)]
@@ -84,6 +84,42 @@ impl DataSet {
             queries,
             by_style: false,
         }
+    }
+
+    /// The same questions about a larger catalog: tools of `others`, taken evenly over all of them, are added
+    /// until it has `size` tools. Tools that this set has already, by label or by id, are passed over. What is
+    /// relevant stays as it is, so an equal tool of another owner counts as a miss: the result is a lower
+    /// bound.
+    #[must_use]
+    pub fn grown(&self, others: &[Tools], size: usize) -> Self {
+        let own = &self.tools.catalog;
+        let mut taken: BTreeSet<&ToolId> = own.entries().iter().map(|tool| &tool.id).collect();
+        let mut more = Vec::new();
+        for other in others {
+            let labels = other.places.iter();
+            let known = labels.filter(|(label, _)| self.tools.places.contains_key(*label));
+            let known: BTreeSet<usize> = known.map(|(_, place)| *place).collect();
+            let tools = other.catalog.entries().iter().enumerate();
+            let fresh =
+                tools.filter(|(place, tool)| !known.contains(place) && taken.insert(&tool.id));
+            more.extend(fresh.map(|(_, tool)| Arc::clone(tool)));
+        }
+        let wanted = size.saturating_sub(own.len()).min(more.len());
+        let spread = (0..wanted).map(|at| Arc::clone(&more[at * more.len() / wanted]));
+        let tools: Vec<_> = own.entries().iter().cloned().chain(spread).collect();
+        let catalog: Catalog = tools.into_iter().collect();
+        let moved = |(label, place): (&String, &usize)| {
+            let id = &own.entries()[*place].id;
+            Some((label.clone(), catalog.position(id)?))
+        };
+        let names = self.tools.places.iter().filter_map(moved).collect();
+        let mut grown = self.clone();
+        grown.name = format!("{}@{}", self.name, catalog.len());
+        grown.tools = Arc::new(Tools::new(catalog, names, self.tools.skipped));
+        for query in &mut grown.queries {
+            query.dataset = None;
+        }
+        grown
     }
 
     /// The row of the report for which a query counts: name and language.

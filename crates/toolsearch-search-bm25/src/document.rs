@@ -1,11 +1,11 @@
 //! One tool as a bag of words per field, read within bounds. Not here: weights and statistics.
 
-use std::collections::{HashMap, HashSet};
-
+use foldhash::{HashMap, HashSet};
 use serde_json::Value;
 use toolsearch_catalog::ToolDescriptor;
 
 use crate::options::Options;
+use crate::verbs::Deed;
 use crate::words::{Kind, Shape, Words};
 
 /// Where a word stands.
@@ -147,6 +147,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The kind of thing that a tool does.
+    pub(crate) fn deed(&self, tool: &ToolDescriptor) -> Deed {
+        Deed::of_name(self.words, &tool.name)
+    }
+
     /// Adds words of a text to a field; tells how many were added.
     fn add(&mut self, text: &str, kind: Kind, field: Field, at_most: usize) -> usize {
         let Self {
@@ -226,7 +231,7 @@ impl<'a> Reader<'a> {
             words, terms, bag, ..
         } = self;
         let mut read = 0;
-        let mut tail: HashSet<u32> = HashSet::new();
+        let mut tail: HashSet<u32> = HashSet::default();
         for part in [head, end] {
             words.read(part, Kind::Prose, |word| {
                 let number = terms.of_word(word.text, words);

@@ -12,6 +12,7 @@ use crate::options::Options;
 use crate::segment::{Averages, Gathered, Known, Segment, Totals};
 use crate::sums::Scratch;
 use crate::synonyms::Synonyms;
+use crate::verbs::Deed;
 use crate::vocabulary::as_u32;
 use crate::words::Words;
 
@@ -335,6 +336,12 @@ impl Bm25Index {
     pub(crate) fn copy_of(&self, place: u32) -> u32 {
         let (segment, at) = self.locate(self.slots[place as usize]);
         self.segments[segment].copies[at]
+    }
+
+    /// The kind of thing that the tool of a slot does.
+    pub(crate) fn deed_of(&self, slot: u32) -> Deed {
+        let (segment, at) = self.locate(slot);
+        self.segments[segment].deeds[at]
     }
 
     /// A work space; one of an earlier query where there is one.

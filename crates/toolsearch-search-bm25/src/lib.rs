@@ -25,6 +25,7 @@ mod segment;
 mod sums;
 mod synonyms;
 mod top;
+mod verbs;
 mod vocabulary;
 mod words;
 

@@ -46,6 +46,9 @@ pub struct Options {
     /// Of tools alike, that of the owner with the shorter name comes first: its score grows by this share
     /// divided by the number of words in the owner's name.
     pub short_owner: f32,
+    /// What a tool keeps of its score whose name begins with a verb of another kind than the query (`create`
+    /// where it says `list`); 1 leaves verbs unread.
+    pub other_verb: f32,
     /// What each further copy of a tool (same name, description and parameters, another owner) keeps of its
     /// score, so that copies do not crowd the list; 1 leaves them where they are.
     pub copies: f32,
@@ -82,6 +85,7 @@ impl Default for Options {
             name_share: 0.2,
             joined_words: 0.3,
             short_owner: 0.08,
+            other_verb: 0.85,
             copies: 0.9,
             gate: Some(Gate::default()),
             cut: 0.15,

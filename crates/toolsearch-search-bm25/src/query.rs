@@ -4,6 +4,7 @@
 use crate::index::{Bm25Index, Term};
 use crate::phrases::{Phrase, joined, phrases};
 use crate::repair::near_terms;
+use crate::verbs::Deed;
 use crate::words::{Kind, Shape};
 
 /// Bytes of a query that are read.
@@ -74,6 +75,8 @@ pub(crate) struct Query {
     pub(crate) is_question: bool,
     /// Its words, common ones included.
     pub(crate) words: usize,
+    /// The kind of thing that is to be done.
+    pub(crate) deed: Deed,
     repairs: usize,
 }
 
@@ -102,6 +105,7 @@ impl Query {
             .iter()
             .filter(|word| word.shape != Shape::Part)
             .count();
+        query.deed = first_deed(&asked);
         let phrases = phrases(index, &asked);
         let joined = joined(index, &asked);
         let mut part_weight = 1.0;
@@ -342,6 +346,14 @@ impl Query {
             }
         }
     }
+}
+
+/// What a query wants done: an order begins with its verb.
+fn first_deed(asked: &[Asked]) -> Deed {
+    let deed = |word: &Asked| Some(Deed::of(&word.word)).filter(|deed| *deed != Deed::UNKNOWN);
+    let mut telling = asked.iter().map(|word| (word.common, deed(word)));
+    let first = telling.find(|(common, deed)| !common || deed.is_some());
+    first.and_then(|(_, deed)| deed).unwrap_or(Deed::UNKNOWN)
 }
 
 /// Whether a text asks rather than orders. Its end or its first words tell: who looks something up wants an

@@ -10,6 +10,7 @@ use toolsearch_schema::names::fold;
 
 use crate::document::{Entry, Field, Reader};
 use crate::options::Options;
+use crate::verbs::Deed;
 use crate::vocabulary::{Vocabulary, as_u32};
 
 const FIELDS: usize = Field::ALL.len();
@@ -42,6 +43,7 @@ pub(crate) type Known<'a> = (&'a Segment, usize);
 #[derive(Debug)]
 pub(crate) struct Gathered {
     tools: Vec<Arc<ToolDescriptor>>,
+    deeds: Vec<Deed>,
     vocabulary: Vocabulary,
     bags: Bags,
     pub(crate) totals: Totals,
@@ -55,6 +57,7 @@ impl Gathered {
     ) -> Self {
         let mut bags = Bags::default();
         let mut kept = Vec::new();
+        let mut deeds = Vec::new();
         let mut renumbered = Renumbered::default();
         for (tool, known) in tools {
             match known {
@@ -73,6 +76,7 @@ impl Gathered {
                 None => reader.read(tool, &mut bags.entries),
             }
             bags.ends.push(as_u32(bags.entries.len()));
+            deeds.push(reader.deed(tool));
             kept.push(Arc::clone(tool));
         }
         let vocabulary = number_by_order(&reader.terms.list, &mut bags);
@@ -82,6 +86,7 @@ impl Gathered {
         }
         Self {
             tools: kept,
+            deeds,
             vocabulary,
             bags,
             totals,
@@ -239,6 +244,8 @@ pub(crate) struct Segment {
     pub(crate) name_words: Vec<u16>,
     /// Words of each tool's owner.
     pub(crate) owner_words: Vec<u16>,
+    /// The kind of thing that each tool does.
+    pub(crate) deeds: Vec<Deed>,
     /// Equal for tools that are copies of each other.
     pub(crate) copies: Vec<u32>,
     bags: Bags,
@@ -264,6 +271,7 @@ impl Segment {
     pub(crate) fn post(gathered: Gathered, averages: &Averages, options: &Options) -> Self {
         let Gathered {
             tools,
+            deeds,
             vocabulary,
             bags,
             totals,
@@ -312,6 +320,7 @@ impl Segment {
             totals,
             name_words,
             owner_words,
+            deeds,
             copies,
             bags,
             starts,
@@ -379,6 +388,7 @@ impl Segment {
             + 8 * (self.tools.capacity() + self.places.capacity())
             + 4 * (self.starts.capacity() + self.peaks.capacity() + self.bags.ends.capacity())
             + 2 * (self.name_words.capacity() + self.owner_words.capacity())
+            + self.deeds.capacity()
             + 4 * self.copies.capacity()
             + size_of::<Entry>() * self.bags.entries.capacity()
     }

@@ -2,12 +2,13 @@
 //! tool can come among the best; from there on only those that still can are looked at. Exact. Not here:
 //! what a query means, and evidence.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::index::{Bm25Index, Term};
 use crate::query::Query;
 use crate::segment::Posting;
 use crate::top::{Scored, Top};
+use crate::verbs::Deed;
 use crate::vocabulary::as_u32;
 
 /// An alternative of less weight says nothing about a name.
@@ -111,7 +112,7 @@ impl Bm25Index {
 
     fn put_copies_behind(&self, ranked: &mut [Scored], kept: f32) {
         // Only asked, never walked into an answer.
-        let mut seen: HashMap<u32, f32> = HashMap::with_capacity(ranked.len());
+        let mut seen: HashMap<u32, f32> = HashMap::default();
         for scored in &mut *ranked {
             let left = seen.entry(self.copy_of(scored.place)).or_insert(1.0);
             scored.score *= *left;
@@ -203,12 +204,13 @@ impl Bm25Index {
             let Some(term) = Self::number(list.term, at) else {
                 continue;
             };
+            let sums = &mut sums[begin..];
+            touched.reserve(segment.frequency(term) as usize);
             for posting in segment.postings(term) {
-                let slot = begin + posting.tool as usize;
-                let sum = &mut sums[slot];
-                if sum.marks & USED == 0 {
-                    sum.marks |= USED;
-                    touched.push(as_u32(slot));
+                let sum = &mut sums[posting.tool as usize];
+                if sum.marks == 0 {
+                    sum.marks = USED;
+                    touched.push(as_u32(begin) + posting.tool);
                 }
                 sum.add(list, posting);
                 best = best.max(sum.score);
@@ -230,7 +232,8 @@ impl Bm25Index {
         let mass = query.mass.max(f32::MIN_POSITIVE);
         // A power up to 1 of a share lies above the line between two points of it.
         let power = options.coverage_power;
-        if !(0.0..=1.0).contains(&power) || options.name_share < 0.0 || options.short_owner < 0.0 {
+        let is_bounded = (0.0..=1.0).contains(&power) && (0.0..=1.0).contains(&options.other_verb);
+        if !is_bounded || options.name_share < 0.0 || options.short_owner < 0.0 {
             return false;
         }
         let low = LEAST_SHARE.powf(power);
@@ -249,7 +252,8 @@ impl Bm25Index {
             let sum = &sums[*slot as usize];
             // Few tools are so far ahead, so that most are passed over here.
             if sum.score > needed && self.place(*slot).is_some() {
-                bounds.push(at_least(sum));
+                let kept = self.kept_for_its_verb(query, self.deed_of(*slot));
+                bounds.push(at_least(sum) * kept);
             }
         }
         if bounds.len() < limit {
@@ -309,6 +313,15 @@ impl Bm25Index {
         }
     }
 
+    /// What a tool keeps of its score by what its name says it does.
+    fn kept_for_its_verb(&self, query: &Query, deed: Deed) -> f32 {
+        if deed.is_other_than(query.deed) {
+            self.parts.options.other_verb
+        } else {
+            1.0
+        }
+    }
+
     /// The best of the touched tools. One is looked at closely only when its sum could be among them.
     fn select(&self, query: &Query, limit: usize, scratch: &Scratch) -> Vec<Scored> {
         let options = &self.parts.options;
@@ -335,6 +348,7 @@ impl Bm25Index {
             let said = (f32::from(sum.named) / f32::from(words)).min(1.0);
             let brief = 1.0 / f32::from(segment.owner_words[at]);
             let score = sum.score
+                * self.kept_for_its_verb(query, segment.deeds[at])
                 * share.powf(options.coverage_power)
                 * (1.0 + options.name_share * said)
                 * (1.0 + options.short_owner * brief);

@@ -1,7 +1,9 @@
 //! Words that people and tools use for the same thing, and abbreviations. Generic words only. Not
 //! here: what they weigh.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
+
+use foldhash::HashMap;
 
 use crate::words::Words;
 

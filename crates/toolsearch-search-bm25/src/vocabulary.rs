@@ -1,7 +1,9 @@
 //! The sorted words of a segment in one string, with a table to find them. Not here: postings.
 
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::BuildHasher as _;
 use std::ops::Range;
+
+use foldhash::fast::RandomState;
 
 /// A place of the table that holds no term.
 const FREE: u32 = u32::MAX;

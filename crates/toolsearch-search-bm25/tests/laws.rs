@@ -206,6 +206,26 @@ fn of_tools_alike_that_of_the_plainer_owner_comes_first() {
 }
 
 #[test]
+fn a_tool_that_does_something_else_stands_behind() {
+    let create = tool(
+        "forge",
+        "create_requests",
+        "Open new requests, pull requests too",
+    );
+    let list = tool("forge", "list_pulls", "Pull requests");
+    let catalog: Catalog = [create, list].into_iter().collect();
+    let first = |options: Options| {
+        let index = Bm25::new(options).build(&catalog, None);
+        let answer = index.answer(&SearchRequest::new("list new open pull requests", 2));
+        answer.hits[0].id.name().to_owned()
+    };
+    assert_eq!(first(Options::default()), "list_pulls");
+    let mut blind = Options::default();
+    blind.other_verb = 1.0;
+    assert_eq!(first(blind), "create_requests");
+}
+
+#[test]
 fn equal_catalog_and_options_give_the_same_index() {
     let make = || -> Catalog {
         [tool("o", "create_issue", "Open an issue")]
