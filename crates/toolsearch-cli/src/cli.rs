@@ -178,6 +178,9 @@ pub(crate) struct SearchArgs {
     /// Show score and evidence of every hit
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Only tools that say that they change nothing (readOnlyHint)
+    #[arg(long)]
+    pub(crate) read_only: bool,
     /// Exit with 1 when nothing is found
     #[arg(long)]
     pub(crate) fail_empty: bool,

@@ -163,6 +163,8 @@ pub struct Effective {
     pub likely_schemas: Sourced<u64>,
     /// Whether a hidden tool that is called by its exact name is run.
     pub hidden_calls: Sourced<bool>,
+    /// Whether tools that do not say whether they only read are found by a search for tools that do.
+    pub assume_read_only: Sourced<bool>,
     /// Names of the control tools.
     pub control_names: Sourced<ControlNames>,
     /// Whether and how meaning counts, value by value; comes from the strongest place that sets one.
@@ -193,6 +195,8 @@ pub struct Resolved {
     pub likely_schemas: usize,
     /// Whether a hidden tool that is called by its exact name is run.
     pub hidden_calls: bool,
+    /// Whether tools that do not say whether they only read are found by a search for tools that do.
+    pub assume_read_only: bool,
     /// Names of the control tools.
     pub control_names: ControlNames,
 }
@@ -347,6 +351,7 @@ impl Effective {
             always_visible: pick(layers, |l| l.options.always_visible.clone(), Vec::new()),
             likely_schemas: count(|o| o.likely_schemas, &table::LIKELY_SCHEMAS),
             hidden_calls: pick(layers, |layer| layer.options.hidden_calls, true),
+            assume_read_only: pick(layers, |layer| layer.options.assume_read_only, false),
             control_names: control_names(layers),
             search: search(layers),
         }
@@ -381,6 +386,7 @@ impl Effective {
             always_visible: self.always_visible.value.clone(),
             likely_schemas: small_count(self.likely_schemas.value),
             hidden_calls: self.hidden_calls.value,
+            assume_read_only: self.assume_read_only.value,
             control_names: self.control_names.value.clone(),
         }
     }
@@ -406,6 +412,7 @@ impl Effective {
             "alwaysVisible": entry(&self.always_visible, self.always_visible.value.clone()),
             "likelySchemas": entry(&self.likely_schemas, self.likely_schemas.value),
             "hiddenCalls": entry(&self.hidden_calls, self.hidden_calls.value),
+            "assumeReadOnly": entry(&self.assume_read_only, self.assume_read_only.value),
             "controlNames": entry(&self.control_names, control_names),
             "search": entry(&self.search, search_json(&self.search.value)),
         })

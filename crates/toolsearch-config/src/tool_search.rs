@@ -76,6 +76,8 @@ pub struct ToolSearchOptions {
     pub likely_schemas: Option<u64>,
     /// Whether a hidden tool that is called by its exact name is run.
     pub hidden_calls: Option<bool>,
+    /// Whether tools that do not say whether they only read are found by a search for tools that do.
+    pub assume_read_only: Option<bool>,
     /// Names of the control tools.
     pub control_names: Option<ControlNameOptions>,
     /// Whether and how meaning counts in a search.

@@ -52,7 +52,7 @@ fn description(view: &View<'_>) -> String {
     let mut text = format!(
         "Find and use the {} tools behind this one: runs the body of an async JavaScript function \
          and gives back what it returns.\n\
-         tools.search(query, {{limit?}}) -> [{{id, name, description, input}}]; say what you need \
+         tools.search(query, {{limit?, readOnly?}}) -> [{{id, name, description, input}}]; say what you need \
          in English: product, verb, object.\n\
          tools.describe(id) -> full schema, when `input` is not enough.\n\
          tools.call(id, args) -> {{tool, result}}; tools.callValue(id, args) -> the value itself. \

@@ -113,6 +113,8 @@ pub struct SearchLimits {
     pub total: usize,
     /// Most characters of the answer to a batch; an answer to a single query gets twice as many.
     pub reply_chars: usize,
+    /// Whether a search for tools that only read also finds those that do not say whether they do.
+    pub assume_read_only: bool,
 }
 
 impl Default for SearchLimits {
@@ -135,6 +137,7 @@ impl SearchLimits {
             query_bytes: 512,
             total: 50,
             reply_chars: 4000,
+            assume_read_only: false,
         }
     }
 }

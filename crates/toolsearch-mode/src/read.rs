@@ -17,8 +17,9 @@ pub fn object(arguments: &Value) -> Result<Map<String, Value>, Failure> {
     read_arguments(Some(arguments.clone())).map_err(|error| Failure::input(error.to_string()))
 }
 
-/// Reads a search: `query` with an optional `limit`, and `queries` of the same. A single query comes
-/// first. Blank and null placeholders beside a batch are ignored.
+/// Reads a search: `query` with an optional `limit` and `readOnly`, and `queries` of the same. A single query
+/// comes first. Blank and null placeholders beside a batch are ignored; a `readOnly` beside a batch holds for
+/// all of it.
 ///
 /// # Errors
 /// [`Failure`] that names the field, and for a batch the item.
@@ -37,6 +38,7 @@ pub fn search(args: &Map<String, Value>, limits: &SearchLimits) -> Result<Reques
             )));
         }
     };
+    let read_only = flag(args, "readOnly")?;
     let mut queries = Vec::new();
     if let Some(text) = single_query(args.get("query"), !batch.is_empty())? {
         let limit = limit(args.get("limit"), limits, "limit")?;
@@ -44,6 +46,9 @@ pub fn search(args: &Map<String, Value>, limits: &SearchLimits) -> Result<Reques
     }
     for (at, item) in batch.iter().enumerate() {
         queries.push(batch_query(at, item, limits)?);
+    }
+    for query in &mut queries {
+        query.read_only |= read_only;
     }
     check_total(&queries, limits)?;
     Ok(Request::Search {
@@ -95,7 +100,26 @@ fn batch_query(at: usize, item: &Value, limits: &SearchLimits) -> Result<Query, 
         )));
     }
     let limit = limit(item.get("limit"), limits, &format!("queries[{at}].limit"))?;
-    Ok(Query::new(text.as_str(), limit))
+    let mut query = Query::new(text.as_str(), limit);
+    if let Value::Object(map) = item {
+        query.read_only = flag(map, "readOnly")?;
+    }
+    Ok(query)
+}
+
+/// A switch, also as the word in a string; off when it is not there. One that cannot be read is an error, since
+/// to take it for off would find more than was asked for.
+fn flag(args: &Map<String, Value>, field: &str) -> Result<bool, Failure> {
+    match args.get(field) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(on)) => Ok(*on),
+        Some(Value::String(text)) if text.trim() == "true" => Ok(true),
+        Some(Value::String(text)) if matches!(text.trim(), "false" | "") => Ok(false),
+        Some(other) => Err(Failure::input(format!(
+            "`{field}` must be true or false, not {}.",
+            kind_of(other)
+        ))),
+    }
 }
 
 fn check_total(queries: &[Query], limits: &SearchLimits) -> Result<(), Failure> {

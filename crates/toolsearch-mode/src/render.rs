@@ -98,7 +98,7 @@ pub fn hits(group: &Group) -> Vec<Value> {
         .collect()
 }
 
-/// One group of a batch as JSON: `{query, candidates, reason?, nearest?, leftOut?}`.
+/// One group of a batch as JSON: `{query, candidates, reason?, nearest?, unsaid?, leftOut?}`.
 #[must_use]
 pub fn group_value(group: &Group) -> Value {
     let mut value = Map::new();
@@ -120,13 +120,16 @@ fn add_reason(value: &mut Map<String, Value>, group: &Group) {
             .collect();
         value.insert("nearest".to_owned(), Value::Array(ids));
     }
+    if group.unsaid > 0 {
+        value.insert("unsaid".to_owned(), Value::from(group.unsaid));
+    }
     if let Some(note) = &group.left_out {
         let left_out = json!({ "part": "semantic", "reason": note.reason });
         value.insert("leftOut".to_owned(), left_out);
     }
 }
 
-/// The whole answer to a search as JSON: `{candidates, reason?, nearest?, leftOut?, …}` for one query,
+/// The whole answer to a search as JSON: `{candidates, reason?, nearest?, unsaid?, leftOut?, …}` for one query,
 /// `{results: […]}` for a batch.
 #[must_use]
 pub fn search_value(reply: &SearchReply, speech: &Speech) -> Value {
@@ -150,12 +153,21 @@ pub fn search_value(reply: &SearchReply, speech: &Speech) -> Value {
     Value::Object(value)
 }
 
-/// What an empty answer means and what to do next.
+/// What an empty answer means and what to do next, and what a filter left out.
 #[must_use]
 pub fn search_note(reply: &SearchReply, speech: &Speech) -> Option<String> {
     if let Some(stop) = &reply.stop {
         return Some(stop.clone());
     }
+    let unsaid: usize = reply.groups.iter().map(|group| group.unsaid).sum();
+    let unsaid = (unsaid > 0).then(|| unsaid_note(unsaid));
+    match (empty_note(reply, speech), unsaid) {
+        (Some(empty), Some(unsaid)) => Some(format!("{unsaid} {empty}")),
+        (empty, unsaid) => unsaid.or(empty),
+    }
+}
+
+fn empty_note(reply: &SearchReply, speech: &Speech) -> Option<String> {
     let reason = reply.groups.iter().find_map(|group| group.reason)?;
     if let ("no_match", Some(script)) = (reason, foreign_script(reply)) {
         return Some(foreign_note(script));
@@ -181,6 +193,19 @@ pub fn search_note(reply: &SearchReply, speech: &Speech) -> Option<String> {
 
 fn foreign_script(reply: &SearchReply) -> Option<&'static str> {
     reply.groups.iter().find_map(|group| group.foreign_script)
+}
+
+/// How many tools a search for tools that only read left out because they do not say whether they do.
+#[must_use]
+pub fn unsaid_note(count: usize) -> String {
+    let (tools, say) = match count {
+        1 => ("tool", "does"),
+        _ => ("tools", "do"),
+    };
+    format!(
+        "{count} {tools} that would fit {say} not say whether they only read, and so were left out; search \
+         without `readOnly` to see them."
+    )
 }
 
 /// What to do when no tool has a word in the script of the query.

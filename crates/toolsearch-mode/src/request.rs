@@ -13,6 +13,8 @@ pub struct Query {
     pub text: String,
     /// How many hits at most; already within the limits.
     pub limit: usize,
+    /// Whether only tools are wanted that say of themselves (`readOnlyHint`) that they change nothing.
+    pub read_only: bool,
 }
 
 impl Query {
@@ -22,6 +24,7 @@ impl Query {
         Self {
             text: text.into(),
             limit,
+            read_only: false,
         }
     }
 }

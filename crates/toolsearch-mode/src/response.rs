@@ -41,6 +41,8 @@ pub struct Group {
     pub reason: Option<&'static str>,
     /// Ids near in writing when there are none.
     pub nearest: Vec<ToolId>,
+    /// Tools that match and were left out because they do not say whether they only read.
+    pub unsaid: usize,
     /// Set when meaning should have counted and did not.
     pub left_out: Option<LeftOutNote>,
     /// The script of the query when no tool has a word in it: asking in another language may help.
@@ -77,6 +79,7 @@ impl Group {
             hits,
             reason: None,
             nearest: Vec::new(),
+            unsaid: 0,
             left_out: None,
             foreign_script: None,
         }

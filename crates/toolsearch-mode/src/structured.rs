@@ -48,6 +48,7 @@ pub fn controls(view: &View<'_>, owners: &str) -> Vec<SurfaceTool> {
         "properties": {
             "query": { "type": "string" },
             "limit": limit,
+            "readOnly": { "type": "boolean" },
             "queries": { "type": "array", "items": query, "maxItems": view.limits.queries },
         },
     });

@@ -88,6 +88,39 @@ fn searches_are_read_in_every_shape_that_models_send() {
 }
 
 #[test]
+fn a_search_may_be_for_tools_that_only_read() {
+    let wanted = |input: Value| match read::search(&object(input), &SearchLimits::default()) {
+        Ok(Request::Search { queries, .. }) => {
+            Ok(queries.iter().map(|query| query.read_only).collect())
+        }
+        other => Err(format!("{other:?}")),
+    };
+    assert_eq!(wanted(json!({"query": "a"})), Ok(vec![false]));
+    assert_eq!(
+        wanted(json!({"query": "a", "readOnly": true})),
+        Ok(vec![true])
+    );
+    assert_eq!(
+        wanted(json!({"query": "a", "readOnly": "true"})),
+        Ok(vec![true])
+    );
+    assert_eq!(
+        wanted(json!({"query": "a", "readOnly": null})),
+        Ok(vec![false])
+    );
+    assert_eq!(
+        wanted(json!({"readOnly": true, "queries": ["a", {"query": "b", "readOnly": false}]})),
+        Ok(vec![true, true])
+    );
+    assert_eq!(
+        wanted(json!({"queries": ["a", {"query": "b", "readOnly": true}]})),
+        Ok(vec![false, true])
+    );
+    let wrong = wanted(json!({"query": "a", "readOnly": 1}));
+    assert!(wrong.is_err_and(|error| error.contains("`readOnly` must be true or false")));
+}
+
+#[test]
 fn what_cannot_be_read_names_the_field() {
     for (input, part) in [
         (json!({}), "`query` is missing"),

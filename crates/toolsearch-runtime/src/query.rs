@@ -13,6 +13,9 @@ use toolsearch_telemetry::{Described, Event, Searched};
 
 use crate::session::Core;
 
+/// Hits that are looked through for tools that only read.
+const FILTERED_DEPTH: usize = 500;
+
 /// Most outages that an empty answer names.
 const MAX_OUTAGES: usize = 8;
 
@@ -54,17 +57,31 @@ impl Core {
 
     async fn group(&self, query: &Query, explain: bool) -> Result<Group, Failure> {
         let snapshot = &self.plan.snapshot;
-        let mut request = SearchRequest::new(query.text.as_str(), query.limit);
+        let depth = if query.read_only {
+            FILTERED_DEPTH
+        } else {
+            query.limit
+        };
+        let mut request = SearchRequest::new(query.text.as_str(), depth);
         request.explain = explain;
         let found = snapshot.index.search(&request).await;
-        let found =
+        let mut found =
             found.map_err(|error| Failure::new(FailureCode::Internal, error.to_string()))?;
+        let mut unsaid = 0;
+        if query.read_only {
+            unsaid = self.keep_what_only_reads(&mut found.hits);
+            found.hits.truncate(query.limit);
+            if found.hits.is_empty() {
+                found.reason = found.reason.or(Some(EmptyReason::NoMatch));
+            }
+        }
         let hits = found.hits.iter().map(|hit| {
             let mut tool = FoundTool::new(snapshot.card(hit.position));
             tool.explain = explain.then(|| explanation(hit));
             tool
         });
         let mut group = Group::new(query.text.as_str(), hits.collect());
+        group.unsaid = unsaid;
         if let Some(reason) = found.reason {
             group.reason = Some(self.empty_reason(reason));
             group.nearest = found.nearest;
@@ -74,6 +91,24 @@ impl Core {
             .left_out
             .map(|left_out| LeftOutNote::new(left_out.reason.as_str(), left_out.detail));
         Ok(group)
+    }
+
+    /// Leaves the tools that say that they change nothing. Gives how many others say neither, unless those
+    /// count as if they did.
+    fn keep_what_only_reads(&self, hits: &mut Vec<Hit>) -> usize {
+        let assumed = self.shared.options.search.assume_read_only;
+        let entries = self.plan.snapshot.catalog.entries();
+        let mut unsaid = 0;
+        hits.retain(
+            |hit| match entries[hit.position].annotations.read_only_hint {
+                Some(reads) => reads,
+                None => {
+                    unsaid += usize::from(!assumed);
+                    assumed
+                }
+            },
+        );
+        unsaid
     }
 
     fn empty_reason(&self, reason: EmptyReason) -> &'static str {

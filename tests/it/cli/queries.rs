@@ -52,6 +52,46 @@ fn evidence_is_given_when_asked_for() {
     assert!(plain["candidates"][0].get("explain").is_none());
 }
 
+/// Three tools that fit: one says that it only reads, one that it does not, one says nothing.
+#[test]
+fn tools_that_only_read_are_found_and_the_others_counted() {
+    let world = World::new();
+    let tools = world.write(
+        "finance.json",
+        r#"{"tools": [
+            {"name": "finance_get_capabilities", "description": "List finance features",
+             "inputSchema": {"type": "object"}},
+            {"name": "finance_get_quote", "description": "Get a quote",
+             "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}},
+            {"name": "finance_place_order", "description": "Place an order",
+             "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": false}}
+        ]}"#,
+    );
+    let args = [
+        "search",
+        "finance get",
+        "--read-only",
+        "--tools",
+        text(&tools),
+    ];
+    let found = world.json(&args, 0);
+    let hits = found["candidates"].as_array().expect("hits");
+    assert_eq!(hits.len(), 1, "{found}");
+    assert_eq!(hits[0]["name"], "finance_get_quote");
+    assert_eq!(found["unsaid"], 1);
+    assert!(
+        world
+            .run(&args)
+            .err
+            .contains("1 tool that fits does not say")
+    );
+    let settings = "{ tools: { toolSearch: { assumeReadOnly: true } } }";
+    let settings = world.write("assuming.json5", settings);
+    let found = world.json(&[&args[..], &["--config", text(&settings)]].concat(), 0);
+    assert_eq!(found["candidates"].as_array().map(Vec::len), Some(2));
+    assert_eq!(found.get("unsaid"), None);
+}
+
 #[test]
 fn limits_are_checked() {
     let world = World::new();

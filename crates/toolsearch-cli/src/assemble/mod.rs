@@ -276,6 +276,7 @@ fn options(effective: &Effective) -> Options {
         small(effective.search_default_limit.value),
         small(effective.max_search_limit.value),
     );
+    options.search.assume_read_only = effective.assume_read_only.value;
     options.names = names(effective);
     options.always_visible = effective
         .always_visible

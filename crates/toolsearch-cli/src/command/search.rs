@@ -22,8 +22,10 @@ pub(crate) async fn run(args: &SearchArgs, assembled: &Assembled, output: &Outpu
     if limit > limits.max {
         output.note(&format!("at most {} hits are given", limits.max));
     }
+    let mut query = Query::new(args.query.join(" "), limit.min(limits.max));
+    query.read_only = args.read_only;
     let request = Request::Search {
-        queries: vec![Query::new(args.query.join(" "), limit.min(limits.max))],
+        queries: vec![query],
         batch: false,
         explain: args.explain,
     };
@@ -42,6 +44,9 @@ pub(crate) async fn run(args: &SearchArgs, assembled: &Assembled, output: &Outpu
             output.note("`toolsearch model index` makes the rest at once");
         }
     }
+    if group.unsaid > 0 {
+        output.note(&unsaid(group.unsaid));
+    }
     if output.json {
         output.document(&document(group, &reply))?;
     } else {
@@ -55,7 +60,19 @@ pub(crate) async fn run(args: &SearchArgs, assembled: &Assembled, output: &Outpu
     })
 }
 
-/// `{candidates, reason?, note?, nearest?, leftOut?, unavailable?}`.
+fn unsaid(count: usize) -> String {
+    let tools = if count == 1 {
+        "tool that fits does"
+    } else {
+        "tools that fit do"
+    };
+    format!(
+        "{count} {tools} not say whether they only read and were left out; \
+         tools.toolSearch.assumeReadOnly counts such tools as reading"
+    )
+}
+
+/// `{candidates, reason?, note?, nearest?, unsaid?, leftOut?, unavailable?}`.
 fn document(group: &Group, reply: &SearchReply) -> Value {
     let mut value = Map::new();
     value.insert("candidates".to_owned(), Value::Array(render::hits(group)));
@@ -67,6 +84,9 @@ fn document(group: &Group, reply: &SearchReply) -> Value {
     }
     if !group.nearest.is_empty() {
         value.insert("nearest".to_owned(), json!(group.nearest));
+    }
+    if group.unsaid > 0 {
+        value.insert("unsaid".to_owned(), json!(group.unsaid));
     }
     if let Some(note) = &group.left_out {
         let left_out = json!({ "part": "semantic", "reason": note.reason, "detail": note.detail });

@@ -238,6 +238,12 @@ static TOOL_SEARCH: Shape = Shape {
         )
         .default("true"),
         Field::new(
+            "assumeReadOnly",
+            Kind::Bool,
+            "Whether a search for tools that only read also finds those that do not say whether they do.",
+        )
+        .default("false"),
+        Field::new(
             "controlNames",
             Kind::Object(&CONTROL_NAMES),
             "Names of the control tools.",
