@@ -33,6 +33,8 @@ use super::{Assembled, Purpose, shelves};
 const GRACE: Duration = Duration::from_secs(3);
 /// How long the first client is waited for before servers start whose tools are known.
 const HEAD_START: Duration = Duration::from_secs(1);
+/// How long after it servers still wait: a client asks for its list right after it has come.
+const FIRST_ANSWERS: Duration = Duration::from_millis(250);
 /// How often a server that was taken out of the configuration is looked at for calls that still run.
 const PARTING: Duration = Duration::from_millis(500);
 /// How long such calls may take.
@@ -461,9 +463,13 @@ async fn first_list(
     _starting: Starting,
 ) {
     if server.list_cached().is_some() {
-        // The first client is answered from what is known; processes that start would slow that down.
-        // Whether somebody came, or nobody does: the server starts now.
-        let _ = timeout(HEAD_START, opened.wait_for(|opened| *opened)).await;
+        // The first client is answered from what is known; processes that start would slow that down. A
+        // call does not wait for this: it starts its server.
+        let came = timeout(HEAD_START, opened.wait_for(|opened| *opened));
+        let came = came.await.is_ok();
+        if came {
+            sleep(FIRST_ANSWERS).await;
+        }
     }
     let started = Instant::now();
     let listing = server.list().await;
