@@ -1,10 +1,15 @@
 """An MCP server with the tools, resources and prompts that the conformance suite asks for.
 
-It stands behind the gateway, so that the suite tests how they look from in front of it. Standard
-library only; one JSON message a line on standard input and output.
+It stands behind the gateway, so that the suite tests how they look from in front of it. As it is, it
+speaks 2025-11-25 and asks its questions on the connection. With the argument `2026-07-28` it has other
+tools, knows no handshake, and asks by its answers. Standard library only; one JSON message a line on
+standard input and output.
 """
 
+import hashlib
+import hmac
 import json
+import secrets
 import sys
 import threading
 import time
@@ -97,15 +102,6 @@ def progress(_arguments, meta):
     return text("Tool with progress executed")
 
 
-def sampling(arguments, _meta):
-    content = {"type": "text", "text": arguments.get("prompt", "")}
-    messages = [{"role": "user", "content": content}]
-    result = ask("sampling/createMessage", {"messages": messages, "maxTokens": 100})
-    if result is None:
-        return text("the client does not sample", isError=True)
-    return text(f"LLM response: {result['content'].get('text', '')}")
-
-
 def elicited(message, properties, required=()):
     schema = {"type": "object", "properties": properties, "required": list(required)}
     return ask("elicitation/create", {"message": message, "requestedSchema": schema})
@@ -165,6 +161,27 @@ def schema_2020(arguments, _meta):
     return text(f"JSON Schema 2020-12 tool called with: {json.dumps(arguments)}")
 
 
+def streaming(_arguments, _meta):
+    return completed(elicited("While the answer is on its way", {"name": {"type": "string"}}))
+
+
+def listed_otherwise(listing, name, entry, method):
+    """Adds an entry to a list, or takes it away again, and says so."""
+    if listing.pop(name, None) is None:
+        listing[name] = entry
+    notify(method)
+    return text("the list is another one now")
+
+
+def tool_change(_arguments, _meta):
+    return listed_otherwise(TOOLS, "test_comes_and_goes", (simple, NOTHING), "notifications/tools/list_changed")
+
+
+def prompt_change(_arguments, _meta):
+    entry = described("test_comes_and_goes")
+    return listed_otherwise(PROMPTS, "test_comes_and_goes", entry, "notifications/prompts/list_changed")
+
+
 NOTHING = {"type": "object", "properties": {}}
 SCHEMA_2020 = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -204,11 +221,14 @@ TOOLS = {
     "test_embedded_resource": (embedded, NOTHING),
     "test_error_handling": (failing, NOTHING),
     "test_image_content": (image, NOTHING),
+    "test_logging_tool": (logging, NOTHING),
     "test_multiple_content_types": (mixed, NOTHING),
-    "test_sampling": (sampling, one("prompt")),
     "test_simple_text": (simple, NOTHING),
+    "test_streaming_elicitation": (streaming, NOTHING),
     "test_tool_with_logging": (logging, NOTHING),
     "test_tool_with_progress": (progress, NOTHING),
+    "test_trigger_prompt_change": (prompt_change, NOTHING),
+    "test_trigger_tool_change": (tool_change, NOTHING),
 }
 
 RESOURCES = [
@@ -252,12 +272,16 @@ def described(name, *arguments):
     return {**entry, "arguments": [argument(one) for one in arguments]} if arguments else entry
 
 
-PROMPTS = [
+def by_name(*entries):
+    return {entry["name"]: entry for entry in entries}
+
+
+PROMPTS = by_name(
     described("test_prompt_with_arguments", "arg1", "arg2"),
     described("test_prompt_with_embedded_resource", "resourceUri"),
     described("test_prompt_with_image"),
     described("test_simple_prompt"),
-]
+)
 
 
 def prompt(name, arguments):
@@ -282,25 +306,28 @@ def prompt(name, arguments):
     raise Refused(-32602, f"no prompt {name}")
 
 
+def listing(tools):
+    return [
+        {"name": name, "description": f"Fixture {name}.", "inputSchema": schema}
+        for name, (_, schema) in tools.items()
+    ]
+
+
 def handle(method, params):
     if method == "initialize":
         return {
             "protocolVersion": "2025-11-25",
             "capabilities": {
-                "tools": {},
+                "tools": {"listChanged": True},
                 "resources": {"subscribe": True},
-                "prompts": {},
+                "prompts": {"listChanged": True},
                 "completions": {},
                 "logging": {},
             },
             "serverInfo": {"name": "conformance-upstream", "version": "1"},
         }
     if method == "tools/list":
-        tools = [
-            {"name": name, "description": f"Fixture {name}.", "inputSchema": schema}
-            for name, (_, schema) in TOOLS.items()
-        ]
-        return {"tools": tools}
+        return {"tools": listing(TOOLS)}
     if method == "tools/call":
         tool, _ = TOOLS[params["name"]]
         return tool(params.get("arguments") or {}, params.get("_meta") or {})
@@ -311,7 +338,7 @@ def handle(method, params):
     if method == "resources/read":
         return {"contents": [read(params["uri"])]}
     if method == "prompts/list":
-        return {"prompts": PROMPTS}
+        return {"prompts": list(PROMPTS.values())}
     if method == "prompts/get":
         return {"messages": prompt(params["name"], params.get("arguments") or {})}
     if method == "completion/complete":
@@ -321,9 +348,177 @@ def handle(method, params):
     raise Refused(-32601, f"no method {method}")
 
 
+# Everything from here to the end of the section is of 2026-07-28: a request stands for itself, and what
+# the server wants to know is in its answer. A tool gets the arguments and the whole parameters.
+
+META = "io.modelcontextprotocol/"
+KEY = secrets.token_bytes(32)
+
+
+def signed(value):
+    """A state that only this process can have made."""
+    mark = hmac.new(KEY, value.encode(), hashlib.sha256).hexdigest()
+    return f"{value}.{mark}"
+
+
+def opened(state):
+    value = str(state).partition(".")[0]
+    if not hmac.compare_digest(signed(value), str(state)):
+        raise Refused(-32602, "the state is not of this server")
+    return value
+
+
+def form(message, **properties):
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    return {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
+
+
+def completion(question, tokens):
+    messages = [{"role": "user", "content": {"type": "text", "text": question}}]
+    return {"method": "sampling/createMessage", "params": {"messages": messages, "maxTokens": tokens}}
+
+
+ROOTS = {"method": "roots/list", "params": {}}
+WORDS = {"type": "string"}
+NAME = form("What is your name?", name=WORDS)
+
+
+def needs(params, state=None, **questions):
+    """What is still to be answered, as a result; None when everything is."""
+    given = params.get("inputResponses") or {}
+    if all(isinstance(given.get(name), dict) for name in questions):
+        return None
+    result = {"resultType": "input_required", "inputRequests": questions}
+    return {**result, "requestState": signed(state)} if state else result
+
+
+def said(params, name):
+    return params["inputResponses"][name]
+
+
+def content(params, name, key):
+    return (said(params, name).get("content") or {}).get(key)
+
+
+def asks_name(_arguments, params):
+    return needs(params, user_name=NAME) or text(f"Hello, {content(params, 'user_name', 'name')}!")
+
+
+def asks_model(_arguments, params):
+    asked = needs(params, capital_question=completion("What is the capital of France?", 100))
+    return asked or text(said(params, "capital_question")["content"]["text"])
+
+
+def asks_folders(_arguments, params):
+    folders = needs(params, client_roots=ROOTS)
+    return folders or text(json.dumps(said(params, "client_roots")["roots"]))
+
+
+def asks_with_state(_arguments, params):
+    confirm = form("Please confirm", ok={"type": "boolean"})
+    if asked := needs(params, "confirmed", confirm=confirm):
+        return asked
+    return text(f"state-ok: {opened(params.get('requestState'))}")
+
+
+def asks_everything(_arguments, params):
+    questions = {"user_name": NAME, "greeting": completion("Generate a greeting", 50), "client_roots": ROOTS}
+    if asked := needs(params, "everything", **questions):
+        return asked
+    opened(params.get("requestState"))
+    return text(f"{said(params, 'greeting')['content']['text']} {content(params, 'user_name', 'name')}")
+
+
+def asks_twice(_arguments, params):
+    first = form("Step 1: What is your name?", name=WORDS)
+    second = form("Step 2: What is your favorite color?", color=WORDS)
+    state = params.get("requestState")
+    if state is None or opened(state) == "first":
+        if asked := needs(params, "first", step1=first):
+            return asked
+        return needs({}, f"second {content(params, 'step1', 'name')}", step2=second)
+    name = opened(state).removeprefix("second ")
+    return needs(params, f"second {name}", step2=second) or text(f"{name}: {content(params, 'step2', 'color')}")
+
+
+def declared(params):
+    return params["_meta"].get(META + "clientCapabilities") or {}
+
+
+def asks_what_is_declared(_arguments, params):
+    questions = {"elicitation": NAME, "sampling": completion("Generate a greeting", 50), "roots": ROOTS}
+    able = {key: question for key, question in questions.items() if key in declared(params)}
+    return needs(params, **able) or text(f"answered: {', '.join(able)}")
+
+
+def samples(arguments, params):
+    if "sampling" not in declared(params):
+        raise Refused(-32021, "this needs a model", {"requiredCapabilities": {"sampling": {}}})
+    asked = needs(params, answer=completion(arguments.get("prompt", "Hello"), 100))
+    return asked or text(f"LLM response: {said(params, 'answer')['content'].get('text', '')}")
+
+
+def region(arguments, _params):
+    return text(f"in {arguments.get('region')}")
+
+
+REGION = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
+MODERN_TOOLS = {
+    "test_header_parameter": (region, REGION),
+    "test_input_required_result_capabilities": (asks_what_is_declared, NOTHING),
+    "test_input_required_result_elicitation": (asks_name, NOTHING),
+    "test_input_required_result_list_roots": (asks_folders, NOTHING),
+    "test_input_required_result_multi_round": (asks_twice, NOTHING),
+    "test_input_required_result_multiple_inputs": (asks_everything, NOTHING),
+    "test_input_required_result_request_state": (asks_with_state, NOTHING),
+    "test_input_required_result_sampling": (asks_model, NOTHING),
+    "test_input_required_result_tampered_state": (asks_with_state, NOTHING),
+    "test_missing_capability": (samples, NOTHING),
+    "test_sampling": (samples, one("prompt")),
+}
+MODERN_PROMPTS = by_name(described("test_input_required_result_prompt"))
+
+
+def modern_prompt(params):
+    asked = needs(params, user_context=form("What context should the prompt use?", context=WORDS))
+    if asked:
+        return asked
+    used = {"type": "text", "text": f"Context: {content(params, 'user_context', 'context')}"}
+    return {"messages": [{"role": "user", "content": used}]}
+
+
+def handle_modern(method, params):
+    if method == "server/discover":
+        software = {"name": "conformance-upstream", "version": "1"}
+        return {
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {}, "prompts": {}},
+            "_meta": {META + "serverInfo": software},
+        }
+    if method == "tools/list":
+        return {"tools": listing(MODERN_TOOLS)}
+    if method == "tools/call":
+        tool, _ = MODERN_TOOLS[params["name"]]
+        return tool(params.get("arguments") or {}, params)
+    if method == "prompts/list":
+        return {"prompts": list(MODERN_PROMPTS.values())}
+    if method == "prompts/get":
+        return modern_prompt(params)
+    raise Refused(-32601, f"no method {method}")
+
+
+def answer_modern(method, params):
+    result = {"resultType": "complete", **handle_modern(method, params)}
+    lists = {"server/discover", "tools/list", "prompts/list"}
+    return {**result, "ttlMs": 0, "cacheScope": "private"} if method in lists else result
+
+
+answer = answer_modern if "2026-07-28" in sys.argv[1:] else handle
+
+
 def work(message):
     try:
-        send({"id": message["id"], "result": handle(message["method"], message.get("params") or {})})
+        send({"id": message["id"], "result": answer(message["method"], message.get("params") or {})})
     except Refused as refused:
         send({"id": message["id"], "error": refused.error})
 

@@ -253,13 +253,14 @@ impl Drop for Gateway {
     }
 }
 
-/// Every tool shown by its own name, as the suite calls them.
+/// Every tool shown by its own name, as the suite calls them; a server for each way of asking.
 fn configuration(upstream: &Path) -> String {
-    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let python = packages::python();
+    let upstream = upstream.display().to_string();
     format!(
-        "{{ tools: {{ toolSearch: false }}, \
-           mcpServers: {{ suite: {{ command: {python:?}, args: [{:?}] }} }} }}\n",
-        upstream.display().to_string()
+        "{{ tools: {{ toolSearch: false }}, mcpServers: {{ \
+           session: {{ command: {python:?}, args: [{upstream:?}] }}, \
+           rounds: {{ command: {python:?}, args: [{upstream:?}, \"2026-07-28\"] }} }} }}\n"
     )
 }
 

@@ -11,6 +11,7 @@
 //! of the protocol that asks other servers (`toolsearch-mcp`).
 
 mod answer;
+mod ask;
 mod call;
 mod clients;
 mod desk;
@@ -20,14 +21,17 @@ mod gateway;
 pub mod http;
 mod listen;
 mod listing;
+mod progress;
 pub mod proxy;
 mod queue;
 mod relay;
+mod rounds;
 mod service;
 mod source;
 mod stdio;
 
-pub use clients::Clients;
+pub use ask::ClientCapability;
+pub use clients::{ClientName, Clients, NotAnswered, ServerQuestion};
 pub use entrance::{Entrance, EntranceError, Entrances};
 pub use gateway::{Gateway, GatewayOptions, ServeError};
 pub use queue::{ApprovalQueue, QueueAnswer, QueueError, QueueListing, QueuedCall};

@@ -1,6 +1,7 @@
 //! The methods of the protocol, for one connection.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -18,14 +19,17 @@ use tokio::task::JoinSet;
 use toolsearch_schema::names::sanitise_label;
 
 use crate::answer::{self, Era};
-use crate::call::{Answered, Asking, Call};
-use crate::clients::Place;
+use crate::ask::{Ask, ClientCapability, declared};
+use crate::call::{Call, With};
+use crate::clients::{ClientName, Place};
 use crate::desk::Desk;
-use crate::elicit::{Elicit, Waiting, can_ask};
+use crate::elicit::Elicit;
 use crate::gateway::GatewayOptions;
 use crate::listen;
 use crate::listing::Listings;
-use crate::relay::{self, METHODS, Shelves, Watched};
+use crate::progress::{Reports, reporting};
+use crate::relay::{self, METHODS, ROUNDS, Shelves, Watched};
+use crate::rounds::{Answer, Errand, Inputs, Told, Waiting};
 use crate::source::{ClientInfo, SessionSource};
 
 /// Most characters of a method name in a message.
@@ -41,8 +45,8 @@ pub(crate) struct Connection {
     settle: Duration,
     desk: OnceCell<Arc<Desk>>,
     calls: Semaphore,
-    /// Calls that wait for answers of the client.
-    waiting: Arc<Waiting>,
+    /// Requests that wait for answers of the client.
+    waiting: Waiting,
     /// True once the client has closed its side.
     end: watch::Receiver<bool>,
     /// Resources that the client subscribed to.
@@ -91,7 +95,7 @@ impl Connection {
             settle: options.settle,
             desk: OnceCell::new(),
             calls: Semaphore::new(options.calls.clamp(1, Semaphore::MAX_PERMITS)),
-            waiting: Arc::default(),
+            waiting: Waiting::default(),
             end,
             watched: Arc::default(),
             tasks: Mutex::default(),
@@ -134,12 +138,11 @@ impl Connection {
         let first = !self.desk.initialized();
         let desk = self.desk(client).await?;
         if first {
-            if can_ask(Some(&params.capabilities))
-                && let Some(clients) = self.source.clients()
-            {
-                let place = clients.enter(desk.shown().session.id(), context.peer.clone());
-                *self.place.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
-            }
+            let declared = declared(Some(&params.capabilities));
+            let client: Arc<dyn Ask> = Arc::new(context.peer.clone());
+            let name = ClientName::new(desk.shown().session.id(), None);
+            let place = enter(&self.source, name, client, declared);
+            *self.place.lock().unwrap_or_else(PoisonError::into_inner) = place;
             self.spawn(listen::announce(desk.subscribe(), context.peer.clone()));
             if let Some(news) = self.source.news() {
                 let source = Arc::clone(&self.source);
@@ -180,27 +183,58 @@ impl Connection {
         params: Option<Value>,
         context: &RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
-        let call = Call::read(params)?;
-        let shown = self.desk(client(context)).await?.shown();
+        let (call, inputs) = Call::read(params)?;
+        let session = self.desk(client(context)).await?.shown().session.clone();
         let _slot = self.calls.acquire().await;
+        let declared = declared(context.client_capabilities().as_ref());
+        // Whether this client's user is asked for consent.
+        let consents =
+            self.source.asks_users() && declared.contains(&ClientCapability::Elicitation);
+        if era(context) == Era::Inline {
+            let told = call.told();
+            let source = Arc::clone(&self.source);
+            let start = |errand: Errand| async move {
+                let client: Arc<dyn Ask> = errand.mailbox;
+                let name = ClientName::new(session.id(), Some(errand.request.clone()));
+                let _place = enter(&source, name, Arc::clone(&client), declared);
+                let with = With {
+                    approver: consents.then(|| Arc::new(Elicit(client)) as _),
+                    progress: Some(errand.reports),
+                    request: Some(errand.request),
+                };
+                Ok(answer::result(call.run(&session, with).await, Era::Inline))
+            };
+            return self.in_rounds(told, inputs, start, context).await;
+        }
         let token = context.meta.get_progress_token();
-        let asking = self.asking(context);
-        let answer = call.answer(&shown.session, &asking, &context.peer, token);
-        Ok(raw(match answer.await {
-            Answered::Done(answer) => answer::result(answer, era(context)),
-            Answered::Asks(question) => question,
-        }))
+        let reports = Arc::new(Reports::default());
+        let with = With {
+            approver: consents.then(|| Arc::new(Elicit(Arc::new(context.peer.clone()))) as _),
+            progress: token.as_ref().map(|_| Arc::clone(&reports) as _),
+            request: None,
+        };
+        let answer = reporting(&reports, &context.peer, token, call.run(&session, with)).await;
+        Ok(raw(answer::result(answer, Era::Handshake)))
     }
 
-    /// How this client's user is asked for consent, if the client can and may.
-    fn asking(&self, context: &RequestContext<RoleServer>) -> Asking {
-        if !self.source.asks_users() || !can_ask(context.client_capabilities().as_ref()) {
-            return Asking::Not;
-        }
-        match era(context) {
-            Era::Handshake => Asking::Request(Arc::new(Elicit(context.peer.clone()))),
-            Era::Inline => Asking::Answer(Arc::clone(&self.waiting)),
-        }
+    /// Answers a request that stands for itself, in as many rounds as it takes.
+    async fn in_rounds<F>(
+        &self,
+        told: Told,
+        inputs: Inputs,
+        start: impl FnOnce(Errand) -> F,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData>
+    where
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        let work = self.waiting.enter(&told, inputs, start)?;
+        let reports = Arc::clone(&work.reports);
+        let token = context.meta.get_progress_token();
+        let round = self.waiting.round(told, work);
+        reporting(&reports, &context.peer, token, round)
+            .await
+            .map(raw)
     }
 
     /// Resources and prompts of the servers.
@@ -210,14 +244,32 @@ impl Connection {
         params: Option<Value>,
         context: &RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
-        let params = match params {
+        let mut params = match params {
             Some(Value::Object(params)) => params,
             _ => Map::new(),
         };
+        let session = self.desk(client(context)).await?.shown().session.clone();
         let _slot = self.calls.acquire().await;
         let shelves = Shelves::new(self.source.shelves());
         let era = era(context);
         match method {
+            _ if era == Era::Inline && ROUNDS.contains(&method) => {
+                let inputs = Inputs::take(&mut params)?;
+                let told = Told {
+                    method: method.to_owned(),
+                    name: String::new(),
+                    arguments: Value::Object(params.clone()),
+                };
+                let declared = declared(context.client_capabilities().as_ref());
+                let (method, source) = (method.to_owned(), Arc::clone(&self.source));
+                let start = |errand: Errand| async move {
+                    let name = ClientName::new(session.id(), Some(errand.request));
+                    let _place = enter(&source, name.clone(), errand.mailbox, declared);
+                    let shelves = shelves.asked_by(name);
+                    shelves.answer(&method, params, era).await
+                };
+                self.in_rounds(told, inputs, start, context).await
+            }
             // Since 2026-07-28 changes are listened to, not subscribed to.
             "resources/subscribe" | "resources/unsubscribe" if era == Era::Inline => {
                 Err(unknown(method))
@@ -232,7 +284,10 @@ impl Connection {
                 self.watched.remove(&relay::text(&params, "uri")?);
                 Ok(ServerResult::empty(()))
             }
-            _ => Ok(raw(shelves.answer(method, params, era).await?)),
+            _ => {
+                let shelves = shelves.asked_by(ClientName::new(session.id(), None));
+                Ok(raw(shelves.answer(method, params, era).await?))
+            }
         }
     }
 
@@ -308,6 +363,16 @@ impl Service<RoleServer> for Connection {
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS)
     }
+}
+
+/// Has servers find a client with their questions for as long as the place is kept.
+fn enter(
+    source: &Arc<dyn SessionSource>,
+    name: ClientName,
+    client: Arc<dyn Ask>,
+    declared: BTreeSet<ClientCapability>,
+) -> Option<Place> {
+    Some(source.clients()?.enter(name, client, declared))
 }
 
 fn raw(result: Value) -> ServerResult {

@@ -69,6 +69,9 @@ pub struct Caller {
     pub session: String,
     /// The agent, when one is named.
     pub agent: Option<String>,
+    /// Names the request within the session, where the session serves several clients at a time.
+    #[serde(skip)]
+    pub request: Option<String>,
 }
 
 impl Caller {
@@ -78,7 +81,15 @@ impl Caller {
         Self {
             session: session.into(),
             agent,
+            request: None,
         }
+    }
+
+    /// The same caller, in one of the requests of its session.
+    #[must_use]
+    pub fn in_request(mut self, request: Option<String>) -> Self {
+        self.request = request;
+        self
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
-use toolsearch_invoke::InvokeError;
+use toolsearch_invoke::{Caller, InvokeError};
 
 use crate::connection::{CallError, Connection};
 use crate::server::McpServer;
@@ -65,12 +65,18 @@ impl McpServer {
         self.all(method, "resourceTemplates", has, wait).await
     }
 
-    /// The whole result of reading a resource: `{"contents": […]}`.
+    /// The whole result of reading a resource: `{"contents": […]}`. A server that wants to know
+    /// something first asks the caller's client.
     ///
     /// # Errors
     /// As for [`McpServer::resources`]; [`InvokeError::Refused`] when there is no such resource.
-    pub async fn read_resource(&self, uri: &str, wait: Duration) -> Result<Value, InvokeError> {
-        self.ask("resources/read", json!({ "uri": uri }), wait)
+    pub async fn read_resource(
+        &self,
+        uri: &str,
+        caller: Caller,
+        wait: Duration,
+    ) -> Result<Value, InvokeError> {
+        self.ask_for("resources/read", json!({ "uri": uri }), caller, wait)
             .await
     }
 
@@ -106,7 +112,8 @@ impl McpServer {
         self.all("prompts/list", "prompts", has, wait).await
     }
 
-    /// The whole result of getting a prompt: `{"messages": […]}`.
+    /// The whole result of getting a prompt: `{"messages": […]}`. A server that wants to know
+    /// something first asks the caller's client.
     ///
     /// # Errors
     /// As for [`McpServer::resources`]; [`InvokeError::Refused`] when there is no such prompt.
@@ -114,10 +121,11 @@ impl McpServer {
         &self,
         name: &str,
         arguments: Map<String, Value>,
+        caller: Caller,
         wait: Duration,
     ) -> Result<Value, InvokeError> {
         let params = json!({ "name": name, "arguments": arguments });
-        self.ask("prompts/get", params, wait).await
+        self.ask_for("prompts/get", params, caller, wait).await
     }
 
     /// The whole result of `completion/complete` for these parameters.
@@ -147,6 +155,25 @@ impl McpServer {
         if result.is_ok() {
             connection.prove();
         }
+        self.judged(result, begin, wait)
+    }
+
+    /// The same on behalf of somebody whose client may be asked something first.
+    async fn ask_for(
+        &self,
+        method: &str,
+        params: Value,
+        caller: Caller,
+        wait: Duration,
+    ) -> Result<Value, InvokeError> {
+        let begin = Instant::now();
+        let deadline = begin + wait;
+        let connection = self.connected(deadline).await?;
+        let rider = Rider {
+            caller: Some(caller),
+            ..Rider::default()
+        };
+        let result = connection.finished(method, params, rider, deadline).await;
         self.judged(result, begin, wait)
     }
 

@@ -33,7 +33,7 @@ mod wire;
 
 pub use features::Features;
 pub use offline::read_tools;
-pub use peer::{Ask, AskKind, ClientPeer, ServerEvent};
+pub use peer::{Ask, AskKind, AskReply, ClientPeer, ServerEvent};
 pub use server::McpServer;
 pub use spec::{
     Endpoint, HttpAddress, HttpTransport, Protocol, Secret, ServerSpec, StartLimit, StdioCommand,

@@ -30,9 +30,19 @@ impl AskKind {
         }
     }
 
+    /// The key under which a client declares it.
+    pub(crate) const fn capability(self) -> &'static str {
+        match self {
+            Self::Elicitation => "elicitation",
+            Self::Sampling => "sampling",
+            Self::Roots => "roots",
+        }
+    }
+
+    pub(crate) const ALL: [Self; 3] = [Self::Elicitation, Self::Sampling, Self::Roots];
+
     pub(crate) fn of(method: &str) -> Option<Self> {
-        let all = [Self::Elicitation, Self::Sampling, Self::Roots];
-        all.into_iter().find(|kind| kind.method() == method)
+        Self::ALL.into_iter().find(|kind| kind.method() == method)
     }
 
     /// The answer to a question of the newer protocol that nobody takes. Only an elicitation can be
@@ -58,6 +68,23 @@ pub struct Ask {
     pub kind: AskKind,
     /// The parameters as the server sent them: hostile until shown as data.
     pub params: Value,
+    /// What the server calls the question: it came along with others as the answer to a call, under
+    /// this name. Hostile as well.
+    pub name: Option<String>,
+}
+
+/// What became of a question.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum AskReply {
+    /// The result that the client gave, as the protocol has it, such as
+    /// `{"action": "accept", "content": {…}}`.
+    Result(Value),
+    /// Nobody takes it. The server is told that the user declined, where the protocol has such an
+    /// answer.
+    Declined,
+    /// The client of the call does not answer such questions. The server gets an error.
+    NotDeclared,
 }
 
 /// Reaches the clients that calls come from.
@@ -66,13 +93,25 @@ pub struct Ask {
 /// answer to a call, or all calls in flight have the same caller. All other questions are declined.
 #[async_trait]
 pub trait ClientPeer: fmt::Debug + Send + Sync {
-    /// What is offered to servers when they are greeted. A question of another kind is never put.
+    /// What is offered to servers when they are greeted, for all callers. A question that a server puts
+    /// on its connection is of one of these kinds, or is not put.
     fn offers(&self) -> Vec<AskKind>;
 
-    /// The result that the client gave, as the protocol has it, such as
-    /// `{"action": "accept", "content": {…}}`. `None` declines. Dropped when the server takes its
-    /// question back, when the connection ends, and after ten minutes.
-    async fn ask(&self, ask: Ask) -> Option<Value>;
+    /// What is offered to a server along with a call of this caller, where requests stand for
+    /// themselves. A question in the answer to the call is of one of these kinds, or is not put.
+    fn offers_for(&self, caller: &Caller) -> Vec<AskKind> {
+        let _ = caller;
+        self.offers()
+    }
+
+    /// Asks the client. Dropped when the server takes its question back, when the connection ends,
+    /// when the call ends, and after ten minutes.
+    async fn ask(&self, ask: Ask) -> AskReply;
+
+    /// A server refused a call because its client does not answer this kind of question.
+    fn lacks(&self, caller: &Caller, kind: AskKind) {
+        let _ = (caller, kind);
+    }
 }
 
 /// Something that a server told.

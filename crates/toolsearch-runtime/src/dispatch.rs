@@ -42,6 +42,8 @@ pub(crate) struct Asked {
     pub(crate) approver: Option<Arc<dyn Approver>>,
     /// Whether the call can be put aside.
     pub(crate) waits: bool,
+    /// The client's request that the call belongs to.
+    pub(crate) request: Option<String>,
 }
 
 /// What a call waits for that was put aside.
@@ -310,7 +312,8 @@ impl Core {
             timeout,
         );
         invocation.parent.clone_from(&call.origin.parent);
-        invocation.caller = self.caller();
+        let request = call.origin.asked.request.clone();
+        invocation.caller = self.caller().in_request(request);
         invocation.progress.clone_from(&call.origin.progress);
         let ran = tokio::time::timeout(timeout, invoker.invoke(invocation)).await;
         let ran = ran.unwrap_or(Err(InvokeError::Timeout(timeout)));

@@ -27,6 +27,9 @@ pub struct ModelCall {
     /// Whether the caller can put the work aside while nobody answers a question. The work then comes
     /// back as [`Reply::Pending`]; otherwise such a call fails as `approval_required`, with the handle.
     pub waits: bool,
+    /// Names the client's request where the session serves several clients at a time: invokers find
+    /// it in their [`Caller`](toolsearch_invoke::Caller).
+    pub request: Option<String>,
 }
 
 impl ModelCall {
@@ -40,6 +43,7 @@ impl ModelCall {
             progress: None,
             approver: None,
             waits: false,
+            request: None,
         }
     }
 }

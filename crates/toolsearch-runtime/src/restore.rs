@@ -313,6 +313,8 @@ impl Fields {
         Asked {
             approver: None,
             waits: self.take("waits") == Value::Bool(true),
+            // The request that it belonged to is over.
+            request: None,
         }
     }
 }

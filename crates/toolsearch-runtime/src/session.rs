@@ -213,6 +213,7 @@ impl Session {
         origin.asked = Asked {
             approver: call.approver,
             waits: call.waits,
+            request: call.request,
         };
         match core.plan.surface.role(&call.name) {
             Some(Role::Control(control)) => {

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use serde_json::Value;
 use tokio::sync::{broadcast, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
@@ -19,12 +18,13 @@ use toolsearch_gateway::{
     ClientInfo, Clients, Entrance, EntranceError, Entrances, News, SessionSource, Shelf,
     SourceError,
 };
-use toolsearch_mcp::{Ask, AskKind, ClientPeer, McpServer};
+use toolsearch_mcp::McpServer;
 
 use crate::cli::{Common, ModeArg};
 use crate::fault::Fault;
 
 use super::configuration::Configuration;
+use super::questions::Questions;
 use super::sources::Sources;
 use super::{Assembled, Purpose, shelves};
 
@@ -386,27 +386,6 @@ impl SessionSource for SeatSource {
 
     fn changes(&self) -> Option<watch::Receiver<u64>> {
         Some(self.house.changes.subscribe())
-    }
-}
-
-/// Questions of servers to the people behind their callers. Forms only: whoever calls is no model of
-/// the server, and its folders are not the server's business.
-#[derive(Debug)]
-struct Questions(Clients);
-
-#[async_trait]
-impl ClientPeer for Questions {
-    fn offers(&self) -> Vec<AskKind> {
-        vec![AskKind::Elicitation]
-    }
-
-    async fn ask(&self, ask: Ask) -> Option<Value> {
-        if ask.kind != AskKind::Elicitation {
-            return None;
-        }
-        self.0
-            .elicit(&ask.caller.session, &ask.server, ask.params)
-            .await
     }
 }
 

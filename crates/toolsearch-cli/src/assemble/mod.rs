@@ -14,6 +14,7 @@ pub(crate) mod pins;
 mod plugins;
 pub(crate) mod policy;
 pub(crate) mod proxy;
+mod questions;
 mod shelves;
 pub(crate) mod sources;
 pub(crate) mod store;

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use toolsearch::catalog::{Source, ToolDescriptor};
-use toolsearch::invoke::InvokeError;
+use toolsearch::invoke::{Caller, InvokeError};
 use toolsearch::policy::{Decision, Policy, Rules, Subject};
-use toolsearch_gateway::{News, Shelf, ShelfError, ShelfEvent, ShelfRequest};
+use toolsearch_gateway::{ClientName, News, Shelf, ShelfError, ShelfEvent, ShelfRequest};
 use toolsearch_mcp::{McpServer, ServerEvent};
 
 /// The names by which rules speak of what a server has besides tools.
@@ -55,8 +55,19 @@ impl Shelf for ServerShelf {
         &self.server.spec().name
     }
 
-    async fn ask(&self, request: ShelfRequest, wait: Duration) -> Result<Value, ShelfError> {
+    async fn ask(
+        &self,
+        request: ShelfRequest,
+        client: Option<&ClientName>,
+        wait: Duration,
+    ) -> Result<Value, ShelfError> {
         let server = &self.server;
+        let caller = || match client {
+            Some(client) => {
+                Caller::new(client.session.as_str(), None).in_request(client.request.clone())
+            }
+            None => Caller::default(),
+        };
         let answer = match request {
             ShelfRequest::Resources | ShelfRequest::Templates if !self.resources => {
                 return Ok(json!([]));
@@ -68,14 +79,14 @@ impl Shelf for ServerShelf {
             ShelfRequest::Prompt { .. } if !self.prompts => return Err(hidden()),
             ShelfRequest::Resources => server.resources(wait).await.map(Value::Array),
             ShelfRequest::Templates => server.resource_templates(wait).await.map(Value::Array),
-            ShelfRequest::Read { uri } => server.read_resource(&uri, wait).await,
+            ShelfRequest::Read { uri } => server.read_resource(&uri, caller(), wait).await,
             ShelfRequest::Subscribe { uri } => {
                 let subscribed = server.subscribe_resource(&uri, wait).await;
                 subscribed.map(|()| json!({}))
             }
             ShelfRequest::Prompts => server.prompts(wait).await.map(Value::Array),
             ShelfRequest::Prompt { name, arguments } => {
-                server.get_prompt(&name, arguments, wait).await
+                server.get_prompt(&name, arguments, caller(), wait).await
             }
             ShelfRequest::Complete { params } => server.complete(params, wait).await,
             _ => return Err(hidden()),

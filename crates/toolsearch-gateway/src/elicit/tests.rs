@@ -1,15 +1,16 @@
 //! What is asked, and what counts as a yes.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rmcp::model::ClientCapabilities;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use toolsearch_catalog::{Source, ToolId};
 use toolsearch_policy::{ApprovalRequest, Approver, Verdict};
 
-use super::{Ask, Elicit, Form, Unasked, can_ask, form, verdict};
+use crate::ask::{Ask, ClientCapability, Question, Unasked};
+
+use super::{Elicit, form, verdict};
 
 fn request(args: Value) -> ApprovalRequest {
     let Value::Object(args) = args else {
@@ -79,30 +80,20 @@ fn the_question_shows_the_target_and_is_bounded_and_printable() {
     );
 }
 
-#[test]
-fn only_a_client_that_says_so_can_ask() {
-    let capable = |capabilities: Value| {
-        let read: ClientCapabilities = serde_json::from_value(capabilities).expect("capabilities");
-        can_ask(Some(&read))
-    };
-    assert!(capable(json!({"elicitation": {}})));
-    assert!(capable(json!({"elicitation": {"form": {}}})));
-    assert!(capable(json!({"elicitation": {"form": {}, "url": {}}})));
-    assert!(!capable(json!({"elicitation": {"url": {}}})));
-    assert!(!capable(json!({})));
-    assert!(!can_ask(None));
-}
-
 /// A client that answers the same to everything.
 #[derive(Debug)]
 struct Client(Mutex<Option<Result<Value, Unasked>>>);
 
 #[async_trait]
 impl Ask for Client {
-    async fn ask(&self, method: &str, _: Value, patience: Duration) -> Result<Value, Unasked> {
-        assert_eq!(method, "elicitation/create");
+    async fn ask(&self, question: Question) -> Result<Value, Unasked> {
+        assert_eq!(question.kind, ClientCapability::Elicitation);
+        assert!(
+            !question.in_advance,
+            "nothing is allowed before it is asked"
+        );
         assert_eq!(
-            patience,
+            question.patience,
             Duration::from_secs(38),
             "the question ends before the call does"
         );
@@ -124,32 +115,10 @@ async fn silence_and_trouble_are_no() {
         ),
         (Ok(json!({"action": "decline"})), "declined"),
     ] {
-        let client = Elicit(Client(Mutex::new(Some(answer))));
+        let client = Elicit(Arc::new(Client(Mutex::new(Some(answer)))));
         let Verdict::Denied(why) = client.review(request(json!({}))).await else {
             panic!("no is no");
         };
         assert!(why.contains(part) && !why.contains('\u{1b}'), "{why}");
     }
-}
-
-#[tokio::test]
-async fn an_answer_counts_once_and_for_its_own_call() {
-    let asking = Form::default();
-    let Verdict::Pending(name) = asking.review(request(json!({"path": "a"}))).await else {
-        panic!("nobody has answered yet");
-    };
-    let mut responses = Map::new();
-    responses.insert(
-        name.clone(),
-        json!({"action": "accept", "content": {"choice": "once"}}),
-    );
-    let answered = Form::answered(&responses);
-    let other = answered.review(request(json!({"path": "b"}))).await;
-    assert!(matches!(other, Verdict::Pending(other) if other != name));
-    assert_eq!(
-        answered.review(request(json!({"path": "a"}))).await,
-        Verdict::Once
-    );
-    let again = answered.review(request(json!({"path": "a"}))).await;
-    assert_eq!(again, Verdict::Pending(name));
 }

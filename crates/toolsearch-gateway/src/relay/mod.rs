@@ -14,7 +14,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-pub(crate) use self::shelves::{METHODS, Shelves, text};
+use crate::clients::ClientName;
+
+pub(crate) use self::shelves::{METHODS, ROUNDS, Shelves, text};
 pub(crate) use self::watched::Watched;
 
 /// What a shelf can be asked for. Names are the server's own.
@@ -85,11 +87,17 @@ pub trait Shelf: fmt::Debug + Send + Sync {
     /// The server's name in the configuration.
     fn owner(&self) -> &str;
 
-    /// Asks the server. A list of what it does not have is empty.
+    /// Asks the server. A list of what it does not have is empty. What the server has to ask before
+    /// it can read a resource or give a prompt, it asks `client`, where one is named.
     ///
     /// # Errors
     /// [`ShelfError`], at the latest after `wait`.
-    async fn ask(&self, request: ShelfRequest, wait: Duration) -> Result<Value, ShelfError>;
+    async fn ask(
+        &self,
+        request: ShelfRequest,
+        client: Option<&ClientName>,
+        wait: Duration,
+    ) -> Result<Value, ShelfError>;
 }
 
 /// What changed on a shelf.

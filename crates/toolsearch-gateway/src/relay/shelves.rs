@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use toolsearch_schema::names::sanitise_label;
 
 use crate::answer::Era;
+use crate::clients::ClientName;
 
 use super::names::{self, owned_prompt, owned_resource, prompt_name, resource_uri};
 use super::{Shelf, ShelfError, ShelfRequest};
@@ -27,10 +28,15 @@ pub(crate) const METHODS: [&str; 8] = [
     "completion/complete",
 ];
 
+/// What may take several rounds of a client's requests, because the server asks something first.
+pub(crate) const ROUNDS: [&str; 2] = ["resources/read", "prompts/get"];
+
 /// How long a server may take to give a list. Whoever is slower is left out of it.
 const LIST_WAIT: Duration = Duration::from_secs(3);
 /// How long it may take for everything else.
 const ASK_WAIT: Duration = Duration::from_secs(60);
+/// How long it may take where it may ask the client something first.
+const ROUNDS_WAIT: Duration = Duration::from_secs(120);
 /// Most characters of names in messages.
 const MAX_LABEL_CHARS: usize = 200;
 /// A resource that is not there, before 2026-07-28.
@@ -38,7 +44,11 @@ const RESOURCE_NOT_FOUND: ErrorCode = ErrorCode(-32002);
 
 /// All shelves that a session may see, in the order of their owners.
 #[derive(Debug)]
-pub(crate) struct Shelves(Vec<Arc<dyn Shelf>>);
+pub(crate) struct Shelves {
+    all: Vec<Arc<dyn Shelf>>,
+    /// Whom servers may ask something.
+    client: Option<ClientName>,
+}
 
 /// A place on one shelf, and whether it was asked for by the gateway's name.
 struct Found<'a> {
@@ -50,12 +60,30 @@ struct Found<'a> {
 impl Shelves {
     pub(crate) fn new(mut shelves: Vec<Arc<dyn Shelf>>) -> Self {
         shelves.sort_by(|a, b| a.owner().cmp(b.owner()));
-        Self(shelves)
+        Self {
+            all: shelves,
+            client: None,
+        }
+    }
+
+    /// The same, asked by this client.
+    pub(crate) fn asked_by(mut self, client: ClientName) -> Self {
+        self.client = Some(client);
+        self
+    }
+
+    async fn ask(
+        &self,
+        shelf: &Arc<dyn Shelf>,
+        request: ShelfRequest,
+        wait: Duration,
+    ) -> Result<Value, ShelfError> {
+        shelf.ask(request, self.client.as_ref(), wait).await
     }
 
     /// Whether this owner is among them.
     pub(crate) fn has(&self, owner: &str) -> bool {
-        self.0.iter().any(|shelf| shelf.owner() == owner)
+        self.all.iter().any(|shelf| shelf.owner() == owner)
     }
 
     /// Answers one of [`METHODS`] but those of subscriptions.
@@ -81,10 +109,10 @@ impl Shelves {
 
     /// The lists of all shelves. One that gives none is left out.
     async fn lists(&self, request: &ShelfRequest) -> Vec<(&Arc<dyn Shelf>, Vec<Value>)> {
-        let lists = self.0.iter().map(|shelf| {
+        let lists = self.all.iter().map(|shelf| {
             let request = request.clone();
             async move {
-                let entries = match shelf.ask(request, LIST_WAIT).await {
+                let entries = match self.ask(shelf, request, LIST_WAIT).await {
                     Ok(Value::Array(entries)) => entries,
                     Ok(_) => Vec::new(),
                     Err(error) => {
@@ -134,7 +162,7 @@ impl Shelves {
         let found = found.ok_or_else(|| no_resource(uri, era))?;
         let own = found.own.clone();
         let request = ShelfRequest::Read { uri: own };
-        let read = found.shelf.ask(request, ASK_WAIT).await;
+        let read = self.ask(found.shelf, request, ROUNDS_WAIT).await;
         let mut result = read.map_err(|error| match error {
             // Whatever it says of a resource that it does not have, here it is said in one way.
             ShelfError::Refused {
@@ -159,7 +187,7 @@ impl Shelves {
     /// Whose a resource is: by the gateway's name, or by its own where only one server has it.
     async fn resource(&self, uri: &str) -> Option<Found<'_>> {
         if let Some((owner, own)) = owned_resource(uri) {
-            let shelf = self.0.iter().find(|shelf| shelf.owner() == owner)?;
+            let shelf = self.all.iter().find(|shelf| shelf.owner() == owner)?;
             let own = own.to_owned();
             return Some(Found {
                 shelf,
@@ -168,7 +196,7 @@ impl Shelves {
             });
         }
         let own = uri.to_owned();
-        if let [shelf] = self.0.as_slice() {
+        if let [shelf] = self.all.as_slice() {
             return Some(Found {
                 shelf,
                 own,
@@ -202,7 +230,7 @@ impl Shelves {
         let found = found.ok_or_else(|| no_resource(uri, era))?;
         let own = found.own.clone();
         let request = ShelfRequest::Subscribe { uri: own };
-        let asked = found.shelf.ask(request, ASK_WAIT).await;
+        let asked = self.ask(found.shelf, request, ASK_WAIT).await;
         asked.map_err(|error| refused(&error))?;
         Ok((found.shelf.owner().to_owned(), found.own))
     }
@@ -222,7 +250,7 @@ impl Shelves {
             name: found.own,
             arguments,
         };
-        let result = found.shelf.ask(request, ASK_WAIT).await;
+        let result = self.ask(found.shelf, request, ROUNDS_WAIT).await;
         Ok(complete(result.map_err(|error| refused(&error))?, era))
     }
 
@@ -299,7 +327,7 @@ impl Shelves {
             }
         };
         let request = ShelfRequest::Complete { params };
-        let result = found.shelf.ask(request, ASK_WAIT).await;
+        let result = self.ask(found.shelf, request, ASK_WAIT).await;
         Ok(complete(result.map_err(|error| refused(&error))?, era))
     }
 }

@@ -142,8 +142,17 @@ fn request(method: Value, params: Option<Value>) -> Result<ClientRequest, ErrorD
             ));
         }
     };
-    let meta = params.remove("_meta");
+    let meta = match params.remove("_meta") {
+        Some(Value::Object(meta)) => Some(RequestMetaObject(meta.into())),
+        _ => None,
+    };
+    let version = meta.as_ref().and_then(RequestMetaObject::protocol_version);
+    let stands_alone = version.is_some_and(|version| !version.has_initialize());
     let mut request = match method.as_str() {
+        // Words of the handshake mean nothing where there is none.
+        "initialize" | "ping" if stands_alone => {
+            ClientRequest::CustomRequest(CustomRequest::new(method, Some(Value::Object(params))))
+        }
         "initialize" => initialize(&params)?,
         "subscriptions/listen" => listen(&params)?,
         "ping" => ClientRequest::PingRequest(Default::default()),
@@ -152,8 +161,8 @@ fn request(method: Value, params: Option<Value>) -> Result<ClientRequest, ErrorD
         }
         _ => ClientRequest::CustomRequest(CustomRequest::new(method, Some(Value::Object(params)))),
     };
-    if let Some(Value::Object(meta)) = meta {
-        *request.get_meta_mut() = RequestMetaObject(meta.into());
+    if let Some(meta) = meta {
+        *request.get_meta_mut() = meta;
     }
     Ok(request)
 }

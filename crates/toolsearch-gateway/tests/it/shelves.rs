@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use toolsearch_gateway::{News, Shelf, ShelfError, ShelfEvent, ShelfRequest};
+use toolsearch_gateway::{ClientName, News, Shelf, ShelfError, ShelfEvent, ShelfRequest};
 
 use crate::world::{INLINE, NEWEST, Wired, World, options, tool};
 
@@ -23,8 +23,18 @@ impl Shelf for Books {
         self.owner
     }
 
-    async fn ask(&self, request: ShelfRequest, _: Duration) -> Result<Value, ShelfError> {
+    async fn ask(
+        &self,
+        request: ShelfRequest,
+        client: Option<&ClientName>,
+        _: Duration,
+    ) -> Result<Value, ShelfError> {
         let owner = self.owner;
+        let asks = matches!(
+            request,
+            ShelfRequest::Prompt { .. } | ShelfRequest::Read { .. }
+        );
+        assert!(client.is_some() || !asks, "{request:?} is for somebody");
         let answer = match request.clone() {
             ShelfRequest::Resources => json!([
                 { "uri": "book://one", "name": "one", "x-further": 1.50 },

@@ -414,6 +414,14 @@ async fn requests_of_2026_stand_for_themselves() {
         "one session a connection"
     );
     assert_eq!(wired.world.opened.lock().unwrap()[0].name, "inline");
+
+    // Words of the handshake mean nothing here.
+    for (id, method) in [(5, "ping"), (6, "initialize")] {
+        let mut params = inline(json!({}));
+        params["protocolVersion"] = json!(INLINE);
+        let answer = wired.ask(id, method, params).await;
+        assert_eq!(answer["error"]["code"], -32601, "{method}: {answer}");
+    }
 }
 
 /// Answers that nobody reads must not pile up: reading stops, and goes on when the client reads.

@@ -213,13 +213,13 @@ fn client(attempt: &Attempt, shared: &Shared) -> Client {
         Attempt::Initialize(version) => version.clone(),
         Attempt::Discover => ProtocolVersion::NO_INITIALIZE,
     };
-    let config = ClientConfig::new(capabilities(shared), software);
+    let offers = shared.peer().map(|peer| peer.offers()).unwrap_or_default();
+    let config = ClientConfig::new(capabilities(&offers), software);
     Client(config.with_protocol_version(offered))
 }
 
 /// What a client that calls come from may be asked.
-fn capabilities(shared: &Shared) -> ClientCapabilities {
-    let offers = shared.peer().map(|peer| peer.offers()).unwrap_or_default();
+pub(super) fn capabilities(offers: &[AskKind]) -> ClientCapabilities {
     let mut capabilities = ClientCapabilities::default();
     if offers.contains(&AskKind::Elicitation) {
         let form = FormElicitationCapability::default();

@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use futures::future::try_join_all;
 use rmcp::model::{
-    CancelledNotification, CancelledNotificationParam, ClientRequest, CustomRequest, ErrorData,
-    RequestId, ServerPeerInfo, ServerResult,
+    CancelledNotification, CancelledNotificationParam, ClientRequest, CustomRequest, ErrorCode,
+    ErrorData, RequestId, RequestMetaObject, ServerPeerInfo, ServerResult,
 };
 use rmcp::service::{
     Peer, PeerRequestOptions, RequestHandle, RoleClient, RunningService, ServiceError,
@@ -21,11 +22,12 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use toolsearch_invoke::{Caller, ProgressSink};
 
+use self::handshake::capabilities;
 pub(crate) use self::handshake::{Attempt, StartError, open};
 use self::pages::{ListState, follow_changes, keep_listing};
 use crate::carrier::{Life, Remote};
 use crate::listing::ToolList;
-use crate::peer::{Ask, AskKind};
+use crate::peer::{Ask, AskKind, AskReply};
 use crate::shared::Shared;
 use crate::trouble::Trouble;
 use crate::wire::{Rider, lost};
@@ -157,36 +159,39 @@ impl Connection {
     pub(crate) async fn call(&self, call: Call, deadline: Instant) -> Result<Value, CallError> {
         let rider = Rider {
             progress: call.progress,
-            caller: Some(call.caller.clone()),
+            caller: Some(call.caller),
         };
         let params = json!({ "name": call.name, "arguments": call.args });
-        self.finished("tools/call", params, rider, &call.caller, deadline)
-            .await
+        self.finished("tools/call", params, rider, deadline).await
     }
 
     /// Asks until there is a result: a server of the newer protocol may want to know something
     /// first.
-    async fn finished(
+    pub(crate) async fn finished(
         &self,
         method: &str,
         mut params: Value,
         rider: Rider,
-        caller: &Caller,
         deadline: Instant,
     ) -> Result<Value, CallError> {
+        let caller = rider.caller.clone().unwrap_or_default();
         for _ in 0..=MAX_ROUNDS {
-            let result = self
-                .request(method, params.clone(), rider.clone(), deadline)
-                .await?;
+            let sent = self.request(method, params.clone(), rider.clone(), deadline);
+            let result = sent
+                .await
+                .inspect_err(|error| self.excuse(error, &caller))?;
             self.proven.store(true, Ordering::Relaxed);
             match result.get("resultType").and_then(Value::as_str) {
                 Some("input_required") => {
-                    let asked = timeout_at(deadline, self.answers(&result, caller)).await;
+                    let asked = timeout_at(deadline, self.answers(&result, &caller)).await;
                     let answers = asked.map_err(|_| CallError::TimedOut)??;
-                    params["inputResponses"] = answers;
-                    if let Some(state) = result.get("requestState") {
-                        params["requestState"] = state.clone();
-                    }
+                    let params = params.as_object_mut().ok_or(CallError::TimedOut)?;
+                    params.insert("inputResponses".to_owned(), answers);
+                    // A state belongs to its round alone.
+                    match result.get("requestState") {
+                        Some(state) => params.insert("requestState".to_owned(), state.clone()),
+                        None => params.remove("requestState"),
+                    };
                 }
                 Some("task") => return Err(CallError::Unsupported("answers later, as a task")),
                 _ => return Ok(result),
@@ -197,34 +202,80 @@ impl Connection {
 
     /// What the client says to the questions of an unfinished call.
     async fn answers(&self, result: &Value, caller: &Caller) -> Result<Value, CallError> {
-        let mut answers = Map::new();
         let questions = result.get("inputRequests").and_then(Value::as_object);
-        for (key, question) in questions.into_iter().flatten().take(MAX_QUESTIONS) {
-            let method = question.get("method").and_then(Value::as_str);
-            let Some(kind) = method.and_then(AskKind::of) else {
-                return Err(CallError::Unsupported(
-                    "wants further input of an unknown kind",
-                ));
-            };
-            let peer = self.shared.peer();
-            let answer = match peer.filter(|peer| peer.offers().contains(&kind)) {
-                Some(peer) => {
-                    let ask = Ask {
-                        server: self.shared.spec.name.clone(),
-                        caller: caller.clone(),
-                        kind,
-                        params: question.get("params").cloned().unwrap_or_default(),
-                    };
-                    peer.ask(ask).await
-                }
-                None => None,
-            };
-            let Some(answer) = answer.or_else(|| kind.declined()) else {
-                return Err(CallError::Unsupported("wants further input from a client"));
-            };
-            answers.insert(key.clone(), answer);
-        }
+        let questions = questions.into_iter().flatten().take(MAX_QUESTIONS);
+        // All at once, so that a client can be asked in one round as well.
+        let answers = questions.map(|(key, question)| async move {
+            let answer = self.answer(key, question, caller).await?;
+            Ok((key.clone(), answer))
+        });
+        let answers: Map<String, Value> = try_join_all(answers).await?.into_iter().collect();
         Ok(Value::Object(answers))
+    }
+
+    async fn answer(
+        &self,
+        name: &str,
+        question: &Value,
+        caller: &Caller,
+    ) -> Result<Value, CallError> {
+        let method = question.get("method").and_then(Value::as_str);
+        let Some(kind) = method.and_then(AskKind::of) else {
+            return Err(CallError::Unsupported(
+                "wants further input of an unknown kind",
+            ));
+        };
+        let peer = self.shared.peer();
+        let reply = match peer.filter(|peer| peer.offers_for(caller).contains(&kind)) {
+            Some(peer) => {
+                let params = question.get("params").cloned();
+                let ask = Ask {
+                    server: self.shared.spec.name.clone(),
+                    caller: caller.clone(),
+                    kind,
+                    params: params.unwrap_or_else(|| json!({})),
+                    name: Some(name.to_owned()),
+                };
+                peer.ask(ask).await
+            }
+            None => AskReply::Declined,
+        };
+        let answer = match reply {
+            AskReply::Result(answer) => Some(answer),
+            AskReply::Declined => kind.declined(),
+            AskReply::NotDeclared => None,
+        };
+        answer.ok_or(CallError::Unsupported("wants further input from a client"))
+    }
+
+    /// A server that cannot do without what the client did not declare says so.
+    fn excuse(&self, error: &CallError, caller: &Caller) {
+        let (CallError::Answered(error), Some(peer)) = (error, self.shared.peer()) else {
+            return;
+        };
+        if error.code != ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY {
+            return;
+        }
+        let data = error.data.as_ref();
+        let needed = data.and_then(|data| data.get("requiredCapabilities"));
+        let needs = |kind: &AskKind| needed.is_some_and(|all| all.get(kind.capability()).is_some());
+        for kind in AskKind::ALL.into_iter().filter(needs) {
+            peer.lacks(caller, kind);
+        }
+    }
+
+    /// What the caller's client may be asked, said with a request that stands for itself.
+    fn options(&self, caller: Option<&Caller>) -> PeerRequestOptions {
+        let mut options = PeerRequestOptions::no_options();
+        let stateless = self
+            .info()
+            .is_some_and(|info| !info.protocol_version.has_initialize());
+        if let (Some(caller), Some(peer), true) = (caller, self.shared.peer(), stateless) {
+            let mut meta = RequestMetaObject::new();
+            meta.set_client_capabilities(capabilities(&peer.offers_for(caller)));
+            options.meta = Some(meta);
+        }
+        options
     }
 
     /// One request with its raw result.
@@ -235,9 +286,14 @@ impl Connection {
         rider: Rider,
         deadline: Instant,
     ) -> Result<Value, CallError> {
+        let options = self.options(rider.caller.as_ref());
         let mut request = CustomRequest::new(method, Some(params));
         request.extensions.insert(rider);
-        let sent = send(self.running.peer(), ClientRequest::CustomRequest(request));
+        let request = ClientRequest::CustomRequest(request);
+        let sent = self
+            .running
+            .peer()
+            .send_cancellable_request(request, options);
         let mut handle = match timeout_at(deadline, sent).await {
             Ok(Ok(handle)) => handle,
             Ok(Err(_)) => return Err(CallError::Ended(self.obituary().await)),

@@ -11,7 +11,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 use toolsearch_invoke::Caller;
 
-use crate::peer::{Ask, AskKind, ClientPeer};
+use crate::peer::{Ask, AskKind, AskReply, ClientPeer};
 use crate::shared::Shared;
 
 /// Questions of one server that are open at the same time.
@@ -66,6 +66,7 @@ impl Asks {
             caller,
             kind,
             params,
+            name: None,
         };
         let task = self.tasks.spawn(ask_client(peer, ask, id, outgoing));
         self.open.insert(key, task);
@@ -94,11 +95,16 @@ async fn ask_client(
     outgoing: mpsc::Sender<Vec<u8>>,
 ) {
     let kind = ask.kind;
-    let answer = timeout(PATIENCE, peer.ask(ask)).await.ok().flatten();
-    let answer = match answer.or_else(|| kind.declined()) {
-        Some(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-        None => json!({
-            "jsonrpc": "2.0", "id": id, "error": { "code": -1, "message": "the user declined" },
+    let reply = timeout(PATIENCE, peer.ask(ask)).await;
+    let result = match reply.unwrap_or(AskReply::Declined) {
+        AskReply::Result(result) => Ok(result),
+        AskReply::Declined => kind.declined().ok_or((-1, "the user declined")),
+        AskReply::NotDeclared => Err((-32601, "the client of this call cannot be asked this")),
+    };
+    let answer = match result {
+        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+        Err((code, message)) => json!({
+            "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message },
         }),
     };
     // A closed channel means that nobody waits for it any more.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use tokio::sync::mpsc;
 use toolsearch_invoke::{Caller, Provider};
-use toolsearch_mcp::{Ask, AskKind, ClientPeer, Protocol, ServerEvent};
+use toolsearch_mcp::{Ask, AskKind, AskReply, ClientPeer, Protocol, ServerEvent};
 
 use super::web::{Reply, Web, event, result, rpc};
 use super::*;
@@ -62,11 +62,14 @@ async fn resources_and_prompts_are_listed_and_read() {
         server.prompts(PATIENCE).await.unwrap(),
         [json!({ "name": "greet" })]
     );
-    let read = server.read_resource("a:1", PATIENCE).await.unwrap();
+    let read = server
+        .read_resource("a:1", Caller::default(), PATIENCE)
+        .await
+        .unwrap();
     assert_eq!(read["contents"][0]["text"], "x");
     let arguments = Map::from_iter([("who".to_owned(), json!("you"))]);
     server
-        .get_prompt("greet", arguments, PATIENCE)
+        .get_prompt("greet", arguments, Caller::default(), PATIENCE)
         .await
         .unwrap();
     assert_eq!(
@@ -106,7 +109,10 @@ async fn a_server_without_them_is_not_asked() {
     assert!(server.resources(PATIENCE).await.unwrap().is_empty());
     assert!(server.prompts(PATIENCE).await.unwrap().is_empty());
     assert!(log.with_method("resources/list").is_empty());
-    let error = server.read_resource("a:1", PATIENCE).await.unwrap_err();
+    let error = server
+        .read_resource("a:1", Caller::default(), PATIENCE)
+        .await
+        .unwrap_err();
     assert!(matches!(error, InvokeError::Refused { .. }), "{error}");
 }
 
@@ -115,13 +121,20 @@ async fn a_server_without_them_is_not_asked() {
 struct Client {
     offers: Vec<AskKind>,
     asked: mpsc::UnboundedSender<Ask>,
+    lacking: Mutex<Vec<(String, AskKind)>>,
 }
 
 impl Client {
     fn new(offers: &[AskKind]) -> (Arc<Self>, mpsc::UnboundedReceiver<Ask>) {
         let (asked, asks) = mpsc::unbounded_channel();
         let offers = offers.to_vec();
-        (Arc::new(Self { offers, asked }), asks)
+        let lacking = Mutex::default();
+        let client = Self {
+            offers,
+            asked,
+            lacking,
+        };
+        (Arc::new(client), asks)
     }
 }
 
@@ -131,11 +144,29 @@ impl ClientPeer for Client {
         self.offers.clone()
     }
 
-    async fn ask(&self, ask: Ask) -> Option<Value> {
+    /// Whoever is called `able` has a model.
+    fn offers_for(&self, caller: &Caller) -> Vec<AskKind> {
+        match caller.session.as_str() {
+            "able" => vec![AskKind::Elicitation, AskKind::Sampling],
+            _ => self.offers(),
+        }
+    }
+
+    async fn ask(&self, ask: Ask) -> AskReply {
         let session = ask.caller.session.clone();
         self.asked.send(ask).unwrap();
-        (session != "silent")
-            .then(|| json!({ "action": "accept", "content": { "session": session } }))
+        match session.as_str() {
+            "silent" => AskReply::Declined,
+            "unable" => AskReply::NotDeclared,
+            _ => AskReply::Result(json!({ "action": "accept", "content": { "session": session } })),
+        }
+    }
+
+    fn lacks(&self, caller: &Caller, kind: AskKind) {
+        self.lacking
+            .lock()
+            .unwrap()
+            .push((caller.session.clone(), kind));
     }
 }
 
@@ -191,6 +222,13 @@ async fn a_question_goes_to_the_client_whose_call_it_is() {
         .into_iter()
         .rfind(|one| one["id"] == "e1" && one.get("method").is_none());
     assert_eq!(declined.unwrap()["result"]["action"], "decline");
+
+    assert_eq!(call_as(&server, "unable", "ask").await, "done");
+    let refused = log
+        .messages()
+        .into_iter()
+        .rfind(|one| one["id"] == "e1" && one.get("method").is_none());
+    assert_eq!(refused.unwrap()["error"]["code"], -32601);
 }
 
 #[tokio::test]
@@ -299,4 +337,112 @@ async fn input_that_a_modern_server_wants_is_asked_for() {
         last["params"]["inputResponses"]["sure"]["action"],
         "decline"
     );
+}
+
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+fn wants(state: Option<&str>, methods: &[&str]) -> Value {
+    let questions: Map<String, Value> = methods
+        .iter()
+        .map(|method| {
+            (
+                (*method).to_owned(),
+                json!({ "method": method, "params": { "message": "?" } }),
+            )
+        })
+        .collect();
+    let mut reply = json!({ "resultType": "input_required", "inputRequests": questions });
+    if let Some(state) = state {
+        reply["requestState"] = json!(state);
+    }
+    json!([{ "reply": reply }])
+}
+
+#[tokio::test]
+async fn a_modern_server_hears_with_each_call_what_its_client_answers() {
+    let log = Log::new();
+    let (elicit, sample) = ("elicitation/create", "sampling/createMessage");
+    let mut modern = spec(&json!({
+        "modern": true, "log": log.path(), "tools": [tool("ask")],
+        "once": { "tools/call": wants(Some("one"), &[elicit, sample]),
+                  "prompts/get": wants(None, &[elicit]) },
+        "call": { "ask": [{ "reply": text("done") }] },
+        "on": { "prompts/get": [{ "reply": { "messages": [] } }] },
+    }));
+    modern.protocol = Protocol::Modern;
+    let server = McpServer::new(modern);
+    let (client, mut asks) = Client::new(&[AskKind::Elicitation]);
+    server.set_client(client);
+    assert_eq!(call_as(&server, "able", "ask").await, "done");
+    let asked = [asks.recv().await.unwrap(), asks.recv().await.unwrap()];
+    let names: BTreeSet<_> = asked.iter().map(|ask| ask.name.clone().unwrap()).collect();
+    assert_eq!(
+        names,
+        BTreeSet::from([elicit.to_owned(), sample.to_owned()])
+    );
+    let calls = log.with_method("tools/call");
+    for call in &calls {
+        let declared = &call["params"]["_meta"][CAPABILITIES];
+        assert!(declared["elicitation"].is_object() && declared["sampling"].is_object());
+        assert!(declared.get("roots").is_none(), "{declared}");
+    }
+    assert_eq!(calls[1]["params"]["requestState"], "one");
+    assert_eq!(
+        calls[1]["params"]["inputResponses"][sample]["action"],
+        "accept"
+    );
+    assert_eq!(call_as(&server, "anna", "ask").await, "done");
+    let declared = &log.with_method("tools/call")[2]["params"]["_meta"][CAPABILITIES];
+    assert!(declared["elicitation"].is_object() && declared.get("sampling").is_none());
+
+    let anna = Caller::new("anna", None);
+    let got = server.get_prompt("greet", Map::new(), anna, PATIENCE).await;
+    assert_eq!(got.unwrap()["messages"], json!([]));
+    let again = &log.with_method("prompts/get")[1]["params"];
+    assert_eq!(
+        again["inputResponses"][elicit]["content"]["session"],
+        "anna"
+    );
+    assert!(again.get("requestState").is_none());
+}
+
+#[tokio::test]
+async fn a_server_that_needs_more_of_the_client_is_heard() {
+    let refusal = json!({ "code": -32021, "message": "needs a model",
+        "data": { "requiredCapabilities": { "sampling": {}, "elicitation": {}, "other": {} } } });
+    let mut modern = spec(&json!({
+        "modern": true, "tools": [tool("ask")], "call": { "ask": [{ "error": refusal }] },
+    }));
+    modern.protocol = Protocol::Modern;
+    let server = McpServer::new(modern);
+    let (client, _asks) = Client::new(&[]);
+    server.set_client(Arc::clone(&client) as _);
+    let mut call = invocation("ask", json!({}), PATIENCE);
+    call.caller = Caller::new("anna", None);
+    let error = server.invoke(call).await.unwrap_err();
+    assert!(matches!(error, InvokeError::Refused { .. }), "{error}");
+    let expected = [AskKind::Elicitation, AskKind::Sampling].map(|kind| ("anna".to_owned(), kind));
+    assert_eq!(*client.lacking.lock().unwrap(), expected);
+}
+
+#[tokio::test]
+async fn a_state_belongs_to_its_round() {
+    let log = Log::new();
+    let mut modern = spec(&json!({
+        "modern": true, "log": log.path(), "tools": [tool("ask")],
+        "once": { "tools/call": wants(Some("one"), &["elicitation/create"]) },
+        "call": { "ask": wants(None, &["elicitation/create"]) },
+    }));
+    modern.protocol = Protocol::Modern;
+    let server = McpServer::new(modern);
+    let (client, _asks) = Client::new(&[AskKind::Elicitation]);
+    server.set_client(client);
+    let endless = server.invoke(invocation("ask", json!({}), PATIENCE)).await;
+    assert!(
+        matches!(endless, Err(InvokeError::Refused { .. })),
+        "{endless:?}"
+    );
+    let calls = log.with_method("tools/call");
+    assert_eq!(calls[1]["params"]["requestState"], "one");
+    assert!(calls[2]["params"].get("requestState").is_none());
 }
