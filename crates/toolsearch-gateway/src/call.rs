@@ -67,6 +67,14 @@ impl Call {
         Ok((Self { name, arguments }, inputs))
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) const fn arguments(&self) -> &Value {
+        &self.arguments
+    }
+
     /// This call, as its client has to repeat it.
     pub(crate) fn told(&self) -> Told {
         Told {

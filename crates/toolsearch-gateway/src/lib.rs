@@ -18,6 +18,7 @@ mod desk;
 mod elicit;
 mod entrance;
 mod gateway;
+mod headers;
 pub mod http;
 mod listen;
 mod listing;

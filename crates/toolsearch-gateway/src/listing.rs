@@ -19,6 +19,14 @@ pub(crate) struct Listing {
     pub(crate) instructions: Option<String>,
 }
 
+impl Listing {
+    /// The schema under which a tool is shown.
+    pub(crate) fn input_schema(&self, name: &str) -> Option<&Value> {
+        let mut tools = self.tools.as_array()?.iter();
+        tools.find(|tool| tool["name"] == name)?.get("inputSchema")
+    }
+}
+
 /// Listings that some session holds.
 #[derive(Debug, Default)]
 pub(crate) struct Listings(Mutex<Vec<Weak<Listing>>>);

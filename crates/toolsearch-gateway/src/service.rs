@@ -25,6 +25,7 @@ use crate::clients::{ClientName, Place};
 use crate::desk::Desk;
 use crate::elicit::Elicit;
 use crate::gateway::GatewayOptions;
+use crate::headers::ParamHeaders;
 use crate::listen;
 use crate::listing::Listings;
 use crate::progress::{Reports, reporting};
@@ -184,7 +185,13 @@ impl Connection {
         context: &RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         let (call, inputs) = Call::read(params)?;
-        let session = self.desk(client(context)).await?.shown().session.clone();
+        let shown = self.desk(client(context)).await?.shown();
+        if let Some(headers) = context.extensions.get::<ParamHeaders>()
+            && let Some(schema) = shown.listing.input_schema(call.name())
+        {
+            headers.check(schema, call.arguments())?;
+        }
+        let session = shown.session.clone();
         let _slot = self.calls.acquire().await;
         let declared = declared(context.client_capabilities().as_ref());
         // Whether this client's user is asked for consent.

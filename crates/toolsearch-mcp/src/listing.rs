@@ -9,8 +9,9 @@ use serde_json::{Map, Value, json};
 use toolsearch_catalog::{
     Annotations, Fingerprint, Rejected, RejectedReason, Source, ToolDescriptor,
 };
+use toolsearch_schema::headers::marked_arguments;
 
-use crate::spec::ServerSpec;
+use crate::spec::{Endpoint, ServerSpec};
 use crate::text::Redactor;
 
 /// Pages of one list.
@@ -54,6 +55,9 @@ pub(crate) struct Collector<'a> {
     spec: &'a ServerSpec,
     redactor: &'a Redactor,
     about: Option<Arc<str>>,
+    /// Arguments are repeated in headers: the server is at an address, and requests stand for
+    /// themselves.
+    repeats: bool,
     /// The definition behind every name so far.
     seen: BTreeMap<String, Fingerprint>,
     cursors: Vec<String>,
@@ -70,6 +74,7 @@ impl<'a> Collector<'a> {
             spec,
             redactor,
             about: None,
+            repeats: false,
             seen: BTreeMap::new(),
             cursors: Vec::new(),
             count: 0,
@@ -83,6 +88,8 @@ impl<'a> Collector<'a> {
     /// Remembers what the server says about itself: its title, its description, and the first sentence
     /// of its instructions. It stands with every tool for the search and is shown to no one.
     pub(crate) fn about(&mut self, info: &ServerPeerInfo) {
+        let stateless = !info.protocol_version.has_initialize();
+        self.repeats = stateless && matches!(self.spec.endpoint, Endpoint::Http(_));
         let software = info.server_info.as_ref();
         let title = software.and_then(|software| software.title.as_deref());
         let description = software.and_then(|software| software.description.as_deref());
@@ -187,7 +194,7 @@ impl<'a> Collector<'a> {
             return true;
         }
         let hash = Fingerprint::over([text.as_bytes()]);
-        match descriptor(self.spec, tool) {
+        match descriptor(self.spec, tool).and_then(|tool| self.callable(tool)) {
             Ok(mut tool) => {
                 tool.owner_description.clone_from(&self.about);
                 self.add(tool, hash);
@@ -195,6 +202,14 @@ impl<'a> Collector<'a> {
             Err(reason) => self.reject(&name, reason),
         }
         true
+    }
+
+    /// A call that cannot be sent as the protocol asks is not made at all.
+    fn callable(&self, tool: ToolDescriptor) -> Result<ToolDescriptor, String> {
+        if self.repeats {
+            marked_arguments(&tool.input_schema).map_err(|fault| fault.to_string())?;
+        }
+        Ok(tool)
     }
 
     fn add(&mut self, tool: ToolDescriptor, hash: Fingerprint) {

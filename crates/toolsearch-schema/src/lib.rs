@@ -6,6 +6,7 @@
 //! nothing here panics on what a server or a model may send.
 
 pub mod arguments;
+pub mod headers;
 pub mod names;
 pub mod provider;
 pub mod signature;

@@ -141,3 +141,67 @@ impl Caller {
         list["tools"].as_array().unwrap().clone()
     }
 }
+
+/// A caller whose requests stand for themselves, as of 2026-07-28.
+pub(super) struct Alone {
+    address: String,
+    path: String,
+    capabilities: Value,
+}
+
+impl Alone {
+    pub(super) fn new(gateway: &HttpGateway, path: &str, capabilities: Value) -> Self {
+        Self {
+            address: gateway.address().to_owned(),
+            path: path.to_owned(),
+            capabilities,
+        }
+    }
+
+    /// One request with further headers; gives the status and the message.
+    pub(super) fn ask_with(
+        &self,
+        method: &str,
+        mut params: Value,
+        more: &[(&str, &str)],
+    ) -> (u16, Value) {
+        let name = params.get("name").and_then(Value::as_str);
+        let name = name.unwrap_or_default().to_owned();
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": "alone", "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": self.capabilities,
+        });
+        let mut headers = vec![
+            ("MCP-Protocol-Version", "2026-07-28"),
+            ("Mcp-Method", method),
+        ];
+        if !name.is_empty() {
+            headers.push(("Mcp-Name", &name));
+        }
+        headers.extend(more);
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let answer = request(
+            &self.address,
+            "POST",
+            &self.path,
+            &headers,
+            &message.to_string(),
+        );
+        let message = serde_json::from_str(&answer.body)
+            .unwrap_or_else(|_| panic!("{} {}", answer.status, answer.body));
+        (answer.status, message)
+    }
+
+    pub(super) fn ask(&self, method: &str, params: Value) -> (u16, Value) {
+        self.ask_with(method, params, &[])
+    }
+
+    /// The result of a request that is answered.
+    pub(super) fn result(&self, method: &str, params: Value) -> Value {
+        let (status, mut message) = self.ask(method, params);
+        assert_eq!(status, 200, "{message}");
+        assert!(message.get("error").is_none(), "{message}");
+        message["result"].take()
+    }
+}

@@ -13,8 +13,8 @@ use futures::stream;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use rmcp::ErrorData;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ErrorCode, GetMeta, JsonRpcMessage, JsonRpcRequest,
-    RequestId, ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, GetExtensions, GetMeta, JsonRpcMessage,
+    JsonRpcRequest, RequestId, ServerJsonRpcMessage,
 };
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -310,12 +310,17 @@ async fn tell(visit: &Visit, message: Box<ClientJsonRpcMessage>) -> Result<(), R
     told.map_err(|_| Refusal::from(unknown_session()))
 }
 
-async fn ask(visit: &Visit, request: JsonRpcRequest<ClientRequest>) -> Result<Response, Refusal> {
+async fn ask(
+    visit: &Visit,
+    mut request: JsonRpcRequest<ClientRequest>,
+) -> Result<Response, Refusal> {
     if inline::stands_alone(&request.request, &visit.headers) {
         inline::check(&request.request, &visit.headers).map_err(|error| {
             let id = request.id.clone().into_json_value();
             reply::refused(StatusCode::BAD_REQUEST, id, error)
         })?;
+        let parameters = inline::parameters(&visit.headers);
+        request.request.extensions_mut().insert(parameters);
         let exchange = begin(visit.shared(&request.request)?, request).await?;
         return Ok(answer(visit, exchange, true).await);
     }

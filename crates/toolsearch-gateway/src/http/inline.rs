@@ -1,17 +1,15 @@
 //! Requests that stand for themselves, as of 2026-07-28: what their headers must say about what is in
 //! them, so that whoever stands in between can route without reading the body.
 
-use axum::http::{HeaderMap, StatusCode};
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use rmcp::ErrorData;
 use rmcp::model::{ClientRequest, ErrorCode, GetMeta, ProtocolVersion};
+
+use crate::headers::{PARAMETER, ParamHeaders, mismatch, unwrapped};
 
 pub(super) const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
 const NAME: &str = "mcp-name";
-/// Around the Base64 of a value that a header cannot carry.
-const WRAPPED: (&str, &str) = ("=?base64?", "?=");
 
 /// Whether a request carries its version itself, or says that it should.
 pub(super) fn stands_alone(request: &ClientRequest, headers: &HeaderMap) -> bool {
@@ -70,20 +68,21 @@ fn agrees(headers: &HeaderMap, header: &str, said: Option<&str>) -> Result<(), E
     }
 }
 
-fn mismatch(header: &str, value: &str, said: &str) -> ErrorData {
-    let message = format!("the header {header} says {value:?}, the request says {said:?}");
-    ErrorData::header_mismatch(message, None)
-}
-
-fn unwrapped(value: &str) -> Option<String> {
-    let value = value.trim();
-    let Some(inner) = value
-        .strip_prefix(WRAPPED.0)
-        .and_then(|rest| rest.strip_suffix(WRAPPED.1))
-    else {
-        return Some(value.to_owned());
-    };
-    String::from_utf8(BASE64_STANDARD.decode(inner).ok()?).ok()
+/// The headers that repeat arguments; checked where the tool is known.
+pub(super) fn parameters(headers: &HeaderMap) -> ParamHeaders {
+    let mut found = ParamHeaders::default();
+    for name in headers.keys() {
+        let Some(parameter) = name.as_str().strip_prefix(PARAMETER) else {
+            continue;
+        };
+        let mut values = headers.get_all(name).iter().map(HeaderValue::to_str);
+        let value = match (values.next(), values.next()) {
+            (Some(Ok(value)), None) => Some(value.to_owned()),
+            _ => None,
+        };
+        found.0.insert(parameter.to_owned(), value);
+    }
+    found
 }
 
 /// What a request is about, where its header has to say it.

@@ -11,6 +11,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use toolsearch_schema::headers::{MarkedArgument, marked_arguments};
 
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -18,8 +19,6 @@ pub(super) const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const PARAMETER: &str = "mcp-param-";
-/// Marks a property of a schema whose value is repeated in a header.
-const MARK: &str = "x-mcp-header";
 const PLAIN_START: &str = "=?base64?";
 const PLAIN_END: &str = "?=";
 
@@ -29,10 +28,6 @@ const STATELESS: &str = "2026-07-28";
 const MAX_VALUE_BYTES: usize = 4 * 1024;
 /// Tools with marked properties that are remembered.
 const MAX_MARKED_TOOLS: usize = 1000;
-/// Marked properties of one tool.
-const MAX_MARKS: usize = 32;
-/// How deep properties are looked for.
-const MAX_DEPTH: usize = 8;
 
 /// A message on its way out.
 #[derive(Debug, Default, Clone)]
@@ -172,13 +167,7 @@ fn plain(text: &str) -> Cow<'_, str> {
 
 /// The arguments of tools that have to be repeated in headers.
 #[derive(Debug, Default)]
-pub(super) struct Marks(Mutex<BTreeMap<String, Vec<Mark>>>);
-
-#[derive(Debug, Clone)]
-struct Mark {
-    path: Vec<String>,
-    header: HeaderName,
-}
+pub(super) struct Marks(Mutex<BTreeMap<String, Vec<MarkedArgument>>>);
 
 impl Marks {
     /// Looks for marks in what may be an answer to `tools/list`.
@@ -188,10 +177,9 @@ impl Marks {
             let Some(name) = tool.get("name").and_then(Value::as_str) else {
                 continue;
             };
-            let mut marks = Vec::new();
-            if let Some(schema) = tool.get("inputSchema") {
-                collect(schema, &mut Vec::new(), &mut marks);
-            }
+            // A tool with marks that break a rule is set aside.
+            let marks = tool.get("inputSchema").map(marked_arguments);
+            let marks = marks.and_then(Result::ok).unwrap_or_default();
             let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if marks.is_empty() {
                 known.remove(name);
@@ -215,40 +203,16 @@ impl Marks {
             .and_then(|text| serde_json::from_str(text).ok())
             .unwrap_or_default();
         for mark in marks {
-            let value = mark
-                .path
-                .iter()
-                .try_fold(&arguments, |value, key| value.get(key));
-            let value = match value {
+            let value = match mark.value(&arguments) {
                 Some(Value::String(text)) => text.clone(),
-                Some(value @ (Value::Bool(_) | Value::Number(_))) => value.to_string(),
-                _ => continue,
+                Some(value) => value.to_string(),
+                None => continue,
             };
-            put(headers, mark.header, &plain(&value));
+            let name = format!("{PARAMETER}{}", mark.header);
+            if let Ok(name) = HeaderName::from_bytes(name.as_bytes()) {
+                put(headers, name, &plain(&value));
+            }
         }
-    }
-}
-
-fn collect(schema: &Value, path: &mut Vec<String>, marks: &mut Vec<Mark>) {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    for (name, property) in properties.into_iter().flatten() {
-        if path.len() >= MAX_DEPTH || marks.len() >= MAX_MARKS {
-            return;
-        }
-        path.push(name.clone());
-        let header = property
-            .get(MARK)
-            .and_then(Value::as_str)
-            .filter(|header| !header.is_empty())
-            .and_then(|header| {
-                HeaderName::from_bytes(format!("{PARAMETER}{header}").as_bytes()).ok()
-            });
-        if let Some(header) = header {
-            let path = path.clone();
-            marks.push(Mark { path, header });
-        }
-        collect(property, path, marks);
-        path.pop();
     }
 }
 
@@ -275,7 +239,7 @@ mod tests {
         marks.learn(
             &json!({ "result": { "tools": [{ "name": "weather", "inputSchema": {
             "properties": { "city": { "type": "string", "x-mcp-header": "City" },
-                            "at": { "properties": { "hour": { "x-mcp-header": "Hour" } } } },
+                            "at": { "properties": { "hour": { "type": "integer", "x-mcp-header": "Hour" } } } },
         } }] } }),
         );
         let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28" });
