@@ -1,8 +1,10 @@
-//! `cargo xtask conformance`: the MCP conformance suite against the gateway over HTTP.
+//! `cargo xtask conformance`: the MCP conformance suite against the gateway over HTTP, and against
+//! what speaks to servers.
 //!
 //! The suite and the Node that it needs are installed into `target/conformance` from the lock file in
-//! `tests/conformance`. Behind the gateway stands a server with the tools, resources and prompts that
-//! the suite asks for. What is expected of every scenario, and why where it is not to pass, is in
+//! `tests/conformance`. Behind the gateway stand servers with the tools, resources and prompts that
+//! the suite asks for; in front of the suite's own servers stands a client that is an example of
+//! `toolsearch-mcp`. What is expected of every scenario, and why where it is not to pass, is in
 //! `tests/conformance/scenarios.txt`; anything else is a failure, a pass that nobody expected too.
 
 use std::collections::BTreeMap;
@@ -24,6 +26,10 @@ const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
 /// How long the gateway may take to be ready.
 const START: Duration = Duration::from_secs(60);
 const TABLE: &str = "tests/conformance/scenarios.txt";
+/// The example that the suite starts as a client.
+const CLIENT: &str = "conformance";
+/// Which end of a connection a scenario is about, as the suite calls it.
+const SIDES: [&str; 2] = ["server", "client"];
 
 /// What the table says of a scenario.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,8 +39,8 @@ enum Expected {
     Fail(String),
 }
 
-/// Revision and name.
-type Scenario = (String, String);
+/// Revision, side and name.
+type Scenario = (String, String, String);
 
 pub(crate) fn run(context: &Context, args: &[String]) -> Result<()> {
     Args::new("conformance", args).finish()?;
@@ -42,23 +48,42 @@ pub(crate) fn run(context: &Context, args: &[String]) -> Result<()> {
     let suite = Suite::install(context)?;
     let mut build = context.cargo();
     build
-        .args(["build", "--package", "toolsearch-cli"])
+        .args(["build", "--package", "toolsearch-cli", "--bins"])
+        .args(["--package", "toolsearch-mcp", "--example", CLIENT])
         .args(context.locked());
     shell::run(&mut build)?;
     let gateway = Gateway::start(context)?;
+    let client = context.built("debug/examples", CLIENT);
     let mut found = BTreeMap::new();
     for revision in REVISIONS {
-        for (name, passed) in suite.run(revision, &gateway.url)? {
-            found.insert((revision.to_owned(), name), passed);
+        for side in SIDES {
+            let about = match side {
+                "server" => ["--url".to_owned(), gateway.url.clone()],
+                _ => ["--command".to_owned(), client.display().to_string()],
+            };
+            for (name, passed) in suite.run(revision, side, &about)? {
+                found.insert((revision.to_owned(), side.to_owned(), name), passed);
+            }
         }
     }
     drop(gateway);
     let wrong = compare(&expected, &found);
-    let passed = found.values().filter(|passed| **passed).count();
-    println!("{passed} of {} scenarios pass", found.len());
-    for ((revision, name), expected) in &expected {
+    for ((revision, side, name), expected) in &expected {
         if let Expected::Fail(reason) = expected {
-            println!("  not {revision} {name}: {reason}");
+            println!("  not {revision} {side} {name}: {reason}");
+        }
+    }
+    for revision in REVISIONS {
+        for side in SIDES {
+            let own = found
+                .iter()
+                .filter(|((of, at, _), _)| of == revision && at == side);
+            let own: Vec<bool> = own.map(|(_, passed)| *passed).collect();
+            let passed = own.iter().filter(|passed| **passed).count();
+            println!(
+                "{revision} {side}: {passed} of {} scenarios pass",
+                own.len()
+            );
         }
     }
     ensure!(
@@ -70,7 +95,7 @@ pub(crate) fn run(context: &Context, args: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Lines of `REVISION SCENARIO pass` or `REVISION SCENARIO fail REASON`; `#` begins a comment.
+/// Lines of `REVISION SIDE SCENARIO pass` or `REVISION SIDE SCENARIO fail REASON`; `#` begins a comment.
 fn table(text: &str) -> Result<BTreeMap<Scenario, Expected>> {
     let mut table = BTreeMap::new();
     for line in text.lines().map(str::trim) {
@@ -79,7 +104,11 @@ fn table(text: &str) -> Result<BTreeMap<Scenario, Expected>> {
         }
         let mut words = line.split_whitespace();
         let mut word = || words.next().unwrap_or_default().to_owned();
-        let (scenario, outcome) = ((word(), word()), word());
+        let (scenario, outcome) = ((word(), word(), word()), word());
+        ensure!(
+            SIDES.contains(&scenario.1.as_str()),
+            "{TABLE}: `{line}` does not say which side is meant"
+        );
         let reason = words.collect::<Vec<_>>().join(" ");
         let expected = match outcome.as_str() {
             "pass" if reason.is_empty() => Expected::Pass,
@@ -98,7 +127,7 @@ fn compare(
 ) -> Vec<String> {
     let mut wrong = Vec::new();
     for (scenario, passed) in found {
-        let (revision, name) = scenario;
+        let (revision, side, name) = scenario;
         let said = match (expected.get(scenario), passed) {
             (Some(Expected::Pass), true) | (Some(Expected::Fail(_)), false) => continue,
             (Some(Expected::Pass), false) => "failed",
@@ -106,10 +135,10 @@ fn compare(
             (None, true) => "passed, but is not in the table",
             (None, false) => "failed, and is not in the table",
         };
-        wrong.push(format!("  {revision} {name} {said}"));
+        wrong.push(format!("  {revision} {side} {name} {said}"));
     }
-    for (revision, name) in expected.keys().filter(|key| !found.contains_key(*key)) {
-        wrong.push(format!("  {revision} {name} was not run"));
+    for (revision, side, name) in expected.keys().filter(|key| !found.contains_key(*key)) {
+        wrong.push(format!("  {revision} {side} {name} was not run"));
     }
     wrong
 }
@@ -145,16 +174,17 @@ impl Suite {
         })
     }
 
-    /// Every scenario of a revision, and whether it passed.
-    fn run(&self, revision: &str, url: &str) -> Result<Vec<(String, bool)>> {
-        let results = self.home.join("results").join(revision);
+    /// Every scenario of a revision and side, and whether it passed.
+    fn run(&self, revision: &str, side: &str, about: &[String]) -> Result<Vec<(String, bool)>> {
+        let results = self.home.join("results").join(revision).join(side);
         if results.exists() {
             fs::remove_dir_all(&results)?;
         }
         let mut command = Command::new(&self.node);
         command
             .arg(&self.program)
-            .args(["server", "--url", url, "--requirements", revision])
+            .args([side, "--requirements", revision])
+            .args(about)
             .arg("--output-dir")
             .arg(&results)
             .current_dir(&self.home);
@@ -164,10 +194,10 @@ impl Suite {
         let summary = summary(&text);
         ensure!(
             !summary.is_empty(),
-            "the suite ran nothing for {revision}: {}",
+            "the suite ran nothing for {revision} {side}: {}",
             String::from_utf8_lossy(&output.stderr)
         );
-        println!("{revision}: details are in {}", results.display());
+        println!("{revision} {side}: details are in {}", results.display());
         Ok(summary)
     }
 }
@@ -271,14 +301,24 @@ mod tests {
     #[test]
     fn the_table_is_read_strictly() {
         let read =
-            table("# words\n\n2025-11-25 ping pass\n2025-11-25 x fail not served here\n").unwrap();
-        let key = |name: &str| ("2025-11-25".to_owned(), name.to_owned());
+            table("# words\n\n2025-11-25 server ping pass\n2025-11-25 server x fail not here\n")
+                .unwrap();
+        let key = |name: &str| {
+            (
+                "2025-11-25".to_owned(),
+                "server".to_owned(),
+                name.to_owned(),
+            )
+        };
         assert_eq!(read[&key("ping")], Expected::Pass);
-        assert_eq!(
-            read[&key("x")],
-            Expected::Fail("not served here".to_owned())
-        );
-        for wrong in ["a b", "a b fail", "a b pass because", "a b pass\na b pass"] {
+        assert_eq!(read[&key("x")], Expected::Fail("not here".to_owned()));
+        for wrong in [
+            "a server b",
+            "a b pass",
+            "a server b fail",
+            "a client b pass because",
+            "a client b pass\na client b pass",
+        ] {
             assert!(table(wrong).is_err(), "{wrong}");
         }
     }
@@ -286,7 +326,7 @@ mod tests {
     #[test]
     fn every_difference_counts() {
         let expected =
-            table("r a pass\nr b fail why\nr c pass\nr d fail why\nr gone pass\n").unwrap();
+            table("r client a pass\nr client b fail why\nr client c pass\nr client d fail why\nr client gone pass\n").unwrap();
         let found = [
             ("a", true),
             ("b", false),
@@ -294,7 +334,8 @@ mod tests {
             ("d", true),
             ("new", false),
         ];
-        let found = found.map(|(name, passed)| (("r".to_owned(), name.to_owned()), passed));
+        let key = |name: &str| ("r".to_owned(), "client".to_owned(), name.to_owned());
+        let found = found.map(|(name, passed)| (key(name), passed));
         let wrong = compare(&expected, &BTreeMap::from(found)).join("\n");
         for name in ["c failed", "d passed", "new failed", "gone was not run"] {
             assert!(wrong.contains(name), "{wrong}");

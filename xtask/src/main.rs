@@ -48,7 +48,7 @@ the product under load and under test
   qa ARGS...         scenarios against a mock provider, e.g.
                      qa suite --provider-mode mock-openai --scenario tool-search-gateway-e2e
   clients            Claude Code and Codex in front of the gateway, with a scripted model (large)
-  conformance        the MCP conformance suite against the gateway over HTTP
+  conformance        the MCP conformance suite against both ends of a connection
   bench NAME         measurements on a release build; `bench search` beside other search engines
   fuzz [--seconds N] [TARGET...]
                      what must hold for any input, over many of them; each target for 10 s

@@ -475,9 +475,12 @@ pub(crate) enum McpCommand {
 pub(crate) struct LoginArgs {
     /// Its name in the file
     pub(crate) name: String,
-    /// What to ask for instead of what the server names
+    /// What to ask for instead of what the server names, besides what was granted before
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Vec<String>,
+    /// Address of a document that describes the client, for authorization servers that read one
+    #[arg(long, value_name = "URL", conflicts_with = "client_id")]
+    pub(crate) client_metadata: Option<String>,
     /// A client that was registered by hand, where the authorization server registers none
     #[arg(long, value_name = "ID")]
     pub(crate) client_id: Option<String>,

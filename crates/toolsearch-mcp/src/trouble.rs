@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 /// Longest pause that a server may ask for.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_mins(5);
+/// Scopes in a message, and how long one may be.
+const MAX_SCOPES: usize = 16;
+const MAX_SCOPE_BYTES: usize = 100;
 
 /// Serialized, it rides through rmcp in the `data` of an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -15,8 +18,12 @@ pub(crate) enum Trouble {
     #[error("{}", needs_auth(.0))]
     NeedsAuth(Challenge),
     /// 403: the credentials are not good enough.
-    #[error("the server forbids this (403){0}")]
-    Forbidden(String),
+    #[error("the server forbids this (403){told}{}", needs_scopes(scope.as_deref()))]
+    Forbidden {
+        told: String,
+        /// What they would have to allow, where the server says that this is the reason.
+        scope: Option<String>,
+    },
     /// 429 and 503: later.
     #[error("{reason}{}", wait(*.retry_after_ms))]
     Busy {
@@ -79,6 +86,25 @@ fn needs_auth(challenge: &Challenge) -> String {
         text += &format!("; resource metadata: {address}");
     }
     text
+}
+
+/// The scopes of a server are shown as far as they can stand in a command.
+fn needs_scopes(scope: Option<&str>) -> String {
+    let usable = |scope: &&str| {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b":._/-+".contains(&byte);
+        scope.len() <= MAX_SCOPE_BYTES && !scope.starts_with('-') && scope.bytes().all(allowed)
+    };
+    let scopes = scope.unwrap_or_default().split_ascii_whitespace();
+    let options: Vec<String> = scopes
+        .filter(usable)
+        .take(MAX_SCOPES)
+        .map(|scope| format!(" --scope {scope}"))
+        .collect();
+    if options.is_empty() {
+        return String::new();
+    }
+    let options = options.concat();
+    format!("; log in for more with `toolsearch mcp login` and{options}")
 }
 
 fn wait(retry_after_ms: Option<u64>) -> String {

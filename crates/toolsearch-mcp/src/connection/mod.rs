@@ -185,13 +185,13 @@ impl Connection {
                 Some("input_required") => {
                     let asked = timeout_at(deadline, self.answers(&result, &caller)).await;
                     let answers = asked.map_err(|_| CallError::TimedOut)??;
-                    let params = params.as_object_mut().ok_or(CallError::TimedOut)?;
-                    params.insert("inputResponses".to_owned(), answers);
+                    params["inputResponses"] = answers;
                     // A state belongs to its round alone.
-                    match result.get("requestState") {
-                        Some(state) => params.insert("requestState".to_owned(), state.clone()),
-                        None => params.remove("requestState"),
-                    };
+                    match (result.get("requestState"), &mut params) {
+                        (Some(state), params) => params["requestState"] = state.clone(),
+                        (None, Value::Object(params)) => drop(params.remove("requestState")),
+                        (None, _) => {}
+                    }
                 }
                 Some("task") => return Err(CallError::Unsupported("answers later, as a task")),
                 _ => return Ok(result),

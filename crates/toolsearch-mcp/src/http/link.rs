@@ -53,6 +53,8 @@ pub(super) struct Link {
     /// Where messages go in the older transport.
     pub(super) old: OnceLock<Url>,
     pub(super) marks: Marks,
+    /// The server has answered whether it has a stream of its own.
+    pub(super) listening: watch::Sender<bool>,
     /// The connection is over, and why.
     pub(super) over: watch::Sender<Option<String>>,
 }
@@ -107,6 +109,7 @@ impl Link {
             renewing: tokio::sync::Mutex::new(()),
             old: OnceLock::new(),
             marks: Marks::default(),
+            listening: watch::Sender::new(false),
             over: watch::Sender::new(None),
         })
     }
@@ -319,7 +322,12 @@ impl Link {
         let text = format!("answered {} {reason}{told}", status.as_u16());
         match status.as_u16() {
             401 => Trouble::NeedsAuth(self.challenge(headers)),
-            403 => Trouble::Forbidden(told),
+            403 => {
+                let challenge = self.challenge(headers);
+                let lacks = challenge.error.as_deref() == Some("insufficient_scope");
+                let scope = challenge.scope.filter(|_| lacks);
+                Trouble::Forbidden { told, scope }
+            }
             429 | 503 => Trouble::Busy {
                 reason: text,
                 retry_after_ms: retry_after(headers),

@@ -105,6 +105,13 @@ impl Head {
         self.method.as_deref() == Some(method)
     }
 
+    /// Whether the server may ask something before it answers.
+    pub(super) fn may_ask(&self) -> bool {
+        ["tools/call", "prompts/get", "resources/read"]
+            .iter()
+            .any(|method| self.is(method))
+    }
+
     /// Whether the message is of the protocol that knows no sessions.
     pub(super) fn is_stateless(&self) -> bool {
         self.version

@@ -36,6 +36,9 @@ pub(crate) use self::client::{address, body, client, excerpt, is_loopback, unsen
 const MAX_EXCHANGES: usize = 1024;
 /// How long a message may take that the next ones have to wait for.
 const IN_ORDER: Duration = Duration::from_secs(20);
+/// How long a call waits for the answer about the stream of the server's own, on which the server may
+/// put a question while it works on the call.
+const LISTENING: Duration = Duration::from_secs(1);
 /// How long the farewell may take.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// How often the stream for everything else is opened again after it ended.
@@ -144,9 +147,14 @@ impl Courier {
             }
         }
         let request = head.request();
-        let sent = exchange(Arc::clone(&self.link), text, head);
+        let link = Arc::clone(&self.link);
+        let in_session = link.greeting().is_some() && link.old.get().is_none();
+        let waits = in_session && !stateless && head.may_ask();
         let task = self.tasks.spawn(async move {
-            sent.await;
+            if waits {
+                listening(&link).await;
+            }
+            exchange(link, text, head).await;
             request
         });
         if let Some(id) = request {
@@ -168,6 +176,14 @@ impl Courier {
             None
         });
     }
+}
+
+/// Waits until questions can be heard; a server that does not say whether they can is not waited for
+/// again.
+async fn listening(link: &Link) {
+    let mut state = link.listening.subscribe();
+    let _ = timeout(LISTENING, state.wait_for(|listening| *listening)).await;
+    link.listening.send_replace(true);
 }
 
 /// Reads the stream that a server may have for what belongs to no request, once for each session.
@@ -194,7 +210,9 @@ async fn listen_in_session(link: &Link) {
     let mut events = Events::new(MAX_EVENT_BYTES);
     for _ in 0..=MAX_REOPENED {
         let last = events.last_id().map(str::to_owned);
-        match link.get(last.as_deref()).await {
+        let stream = link.get(last.as_deref()).await;
+        link.listening.send_replace(true);
+        match stream {
             Ok(mut stream) => {
                 let mut end = Ok(true);
                 while let Ok(true) = end {

@@ -20,7 +20,7 @@ const MAX_ADDRESS_BYTES: usize = 8 * 1024;
 pub(super) async fn open(link: &Arc<Link>, refusal: &Trouble) -> Result<(), Trouble> {
     connect(link).await.map_err(|trouble| match trouble {
         // This is what has to be done, whichever transport it is.
-        auth @ (Trouble::NeedsAuth(_) | Trouble::Forbidden(_)) => auth,
+        auth @ (Trouble::NeedsAuth(_) | Trouble::Forbidden { .. }) => auth,
         other => Trouble::Rejected(format!(
             "{refusal}; the older transport is not there either: {other}"
         )),

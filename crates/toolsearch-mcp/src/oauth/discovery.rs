@@ -25,6 +25,10 @@ pub(super) struct Authority {
     pub(super) token: Url,
     pub(super) register: Option<Url>,
     pub(super) scopes: Vec<String>,
+    /// What the server calls itself, where it says so.
+    pub(super) resource: Option<String>,
+    /// Whether a client may be named by the address of a document about it.
+    pub(super) reads_documents: bool,
     /// Whether answers to the browser name the issuer.
     pub(super) names_issuer: bool,
     pub(super) proof: Proof,
@@ -77,6 +81,8 @@ struct ServerMetadata {
     token_endpoint_auth_methods_supported: Vec<String>,
     #[serde(default)]
     authorization_response_iss_parameter_supported: bool,
+    #[serde(default)]
+    client_id_metadata_document_supported: bool,
 }
 
 /// Finds out by asking the server without credentials.
@@ -96,7 +102,10 @@ pub(super) async fn discover(address: &HttpAddress) -> Result<Authority, LoginEr
         Some(issuer) => named_authority(&url, issuer).await?,
         None => own_authority(&url).await?,
     };
-    let supported = metadata.map(|metadata| metadata.scopes_supported);
+    let (resource, supported) = metadata
+        .map(|metadata| (metadata.resource, metadata.scopes_supported))
+        .unzip();
+    authority.resource = resource.flatten();
     let scopes = match challenge.scope {
         Some(scope) => scope.split_whitespace().map(str::to_owned).collect(),
         None => supported.unwrap_or_default(),
@@ -220,6 +229,8 @@ async fn own_authority(url: &Url) -> Result<Authority, LoginError> {
         token: at("/token"),
         register: Some(at("/register")),
         scopes: Vec::new(),
+        resource: None,
+        reads_documents: false,
         names_issuer: false,
         proof: Proof::None,
     })
@@ -250,6 +261,8 @@ fn authority(
         register: register.transpose()?,
         issuer: metadata.issuer,
         scopes: Vec::new(),
+        resource: None,
+        reads_documents: metadata.client_id_metadata_document_supported,
         names_issuer: metadata.authorization_response_iss_parameter_supported,
         proof: proof(&metadata.token_endpoint_auth_methods_supported),
     })

@@ -27,8 +27,11 @@ pub struct LoginOptions {
     pub client_id: Option<String>,
     /// Its secret, if it has one.
     pub client_secret: Option<Secret>,
-    /// What to ask for instead of what the server names.
+    /// What to ask for instead of what the server names, and besides what it has granted before.
     pub scopes: Option<Vec<String>>,
+    /// The `https` address of a document that describes this client: its name where the authorization
+    /// server reads such documents. Others register the client.
+    pub client_metadata: Option<String>,
 }
 
 /// A login that waits for a person. Dropping it gives up.
@@ -39,6 +42,7 @@ pub struct Login {
     redirect: Redirect,
     url: Url,
     resource: String,
+    audience: String,
     store: TokenStore,
     state: String,
     verifier: Secret,
@@ -58,27 +62,33 @@ pub async fn login(
     let redirect = Redirect::listen()
         .await
         .map_err(|error| LoginError::Discovery(format!("no way back from a browser: {error}")))?;
-    let scopes = options
-        .scopes
-        .as_ref()
-        .unwrap_or(&authority.scopes)
-        .join(" ");
-    let client = match (options.client_id, &authority.register) {
-        (Some(id), _) => Registered {
+    let scopes = scopes(&options, &authority, store.get(&address.url));
+    let document = options
+        .client_metadata
+        .filter(|_| authority.reads_documents);
+    let client = match (options.client_id, document, &authority.register) {
+        (Some(id), _, _) => Registered {
             id,
             secret: options.client_secret,
             secret_in_body: authority.proof == Proof::Post,
         },
-        (None, Some(at)) => register(at, redirect.url(), &scopes, authority.proof)
+        (None, Some(id), _) => Registered {
+            id,
+            secret: None,
+            secret_in_body: false,
+        },
+        (None, None, Some(at)) => register(at, redirect.url(), &scopes, authority.proof)
             .await
             .map_err(LoginError::Registration)?,
-        (None, None) => {
+        (None, None, None) => {
             let reason = "it has no address for that";
             return Err(LoginError::Registration(reason.to_owned()));
         }
     };
     let (state, verifier) = (random()?, random()?);
-    let resource = resource(&address.url);
+    let own = resource(&address.url);
+    // Exactly as the server wrote it, as the authorization server compares texts.
+    let audience = authority.resource.clone().unwrap_or_else(|| own.clone());
     let challenge = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
     let mut url = authority.authorize.clone();
     url.query_pairs_mut()
@@ -88,7 +98,7 @@ pub async fn login(
         .append_pair("state", &state)
         .append_pair("code_challenge", &challenge)
         .append_pair("code_challenge_method", "S256")
-        .append_pair("resource", &resource);
+        .append_pair("resource", &audience);
     if !scopes.is_empty() {
         url.query_pairs_mut().append_pair("scope", &scopes);
     }
@@ -97,7 +107,8 @@ pub async fn login(
         client,
         redirect,
         url,
-        resource,
+        resource: own,
+        audience,
         store: store.clone(),
         state,
         verifier: Secret::from(verifier),
@@ -143,7 +154,7 @@ impl Login {
         let tokens = exchange(
             &self.authority,
             &self.client,
-            &self.resource,
+            (&self.resource, &self.audience),
             &code,
             self.redirect.url(),
             self.verifier.expose(),
@@ -155,6 +166,25 @@ impl Login {
             .map_err(|error| LoginError::Store(error.to_string()))?;
         Ok(tokens)
     }
+}
+
+/// What is asked for. Scopes that somebody names come to those that they have: servers ask for the one
+/// that is missing.
+fn scopes(options: &LoginOptions, authority: &Authority, before: Option<Tokens>) -> String {
+    let Some(named) = &options.scopes else {
+        return authority.scopes.join(" ");
+    };
+    let granted = before
+        .filter(|tokens| tokens.issuer == authority.issuer)
+        .and_then(|tokens| tokens.scope)
+        .unwrap_or_default();
+    let mut scopes: Vec<&str> = granted.split_ascii_whitespace().collect();
+    for scope in named {
+        if !scopes.contains(&scope.as_str()) {
+            scopes.push(scope);
+        }
+    }
+    scopes.join(" ")
 }
 
 fn random() -> Result<String, LoginError> {

@@ -77,6 +77,9 @@ pub struct Tokens {
     pub issuer: String,
     /// What they are for: the address of the MCP server.
     pub resource: String,
+    /// What the server calls itself to its authorization server.
+    #[serde(default)]
+    pub(crate) audience: Option<String>,
     /// Where they are refreshed.
     pub(crate) token_endpoint: String,
     pub(crate) client_id: String,

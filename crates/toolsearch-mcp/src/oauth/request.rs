@@ -114,7 +114,7 @@ pub(super) async fn register(
 pub(super) async fn exchange(
     authority: &Authority,
     client: &Registered,
-    resource: &str,
+    (resource, audience): (&str, &str),
     code: &str,
     redirect: &str,
     verifier: &str,
@@ -124,7 +124,7 @@ pub(super) async fn exchange(
         ("code", code),
         ("redirect_uri", redirect),
         ("code_verifier", verifier),
-        ("resource", resource),
+        ("resource", audience),
     ];
     let http = http::client(&authority.token)?;
     let granted = token(&http, &authority.token, &form, client).await?;
@@ -135,6 +135,7 @@ pub(super) async fn exchange(
         scope: None,
         issuer: authority.issuer.clone(),
         resource: resource.to_owned(),
+        audience: Some(audience.to_owned()),
         token_endpoint: authority.token.to_string(),
         client_id: client.id.clone(),
         client_secret: client.secret.clone(),
@@ -149,7 +150,7 @@ pub(super) async fn refresh(http: &Client, old: &Tokens) -> Result<Tokens, Strin
     let form = [
         ("grant_type", "refresh_token"),
         ("refresh_token", refresh.expose()),
-        ("resource", old.resource.as_str()),
+        ("resource", old.audience.as_ref().unwrap_or(&old.resource)),
     ];
     let at = http::address(&old.token_endpoint)?;
     let client = Registered {

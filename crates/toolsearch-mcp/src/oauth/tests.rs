@@ -32,6 +32,7 @@ fn tokens(resource: &str) -> Tokens {
         scope: None,
         issuer: "https://issuer.example".to_owned(),
         resource: resource.to_owned(),
+        audience: None,
         token_endpoint: "https://issuer.example/token".to_owned(),
         client_id: "c1".to_owned(),
         client_secret: Some(Secret::from("client-secret")),

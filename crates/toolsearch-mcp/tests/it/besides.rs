@@ -62,16 +62,13 @@ async fn resources_and_prompts_are_listed_and_read() {
         server.prompts(PATIENCE).await.unwrap(),
         [json!({ "name": "greet" })]
     );
-    let read = server
-        .read_resource("a:1", Caller::default(), PATIENCE)
-        .await
-        .unwrap();
+    let who = Caller::default;
+    let read = server.read_resource("a:1", who(), PATIENCE).await;
+    let read = read.unwrap();
     assert_eq!(read["contents"][0]["text"], "x");
     let arguments = Map::from_iter([("who".to_owned(), json!("you"))]);
-    server
-        .get_prompt("greet", arguments, Caller::default(), PATIENCE)
-        .await
-        .unwrap();
+    let got = server.get_prompt("greet", arguments, who(), PATIENCE).await;
+    got.unwrap();
     assert_eq!(
         log.with_method("prompts/get")[0]["params"]["arguments"]["who"],
         "you"
@@ -305,6 +302,54 @@ async fn over_http_questions_go_by_the_stream_they_came_on() {
         .map(Value::to_string)
         .collect();
     assert_eq!(sessions.len(), 2);
+}
+
+/// What a server has open towards its client.
+#[derive(Default)]
+struct Streams {
+    own: Option<mpsc::UnboundedSender<String>>,
+    call: Option<(mpsc::UnboundedSender<String>, Value)>,
+}
+
+#[tokio::test]
+async fn no_call_is_made_before_questions_beside_it_can_be_heard() {
+    for _ in 0..20 {
+        let streams = Mutex::new(Streams::default());
+        let web = Web::serve(move |request| {
+            let mut streams = streams.lock().unwrap();
+            let message = request.json();
+            match (request.method.as_str(), request.rpc().as_str()) {
+                ("GET", _) => {
+                    let (send, texts) = mpsc::unbounded_channel();
+                    streams.own = Some(send);
+                    Reply::Stream(texts)
+                }
+                (_, "tools/call") => {
+                    let Some(own) = &streams.own else {
+                        return Reply::json(&rpc(&message, &text("nobody hears a question")));
+                    };
+                    own.send(event(&question("q", "elicitation/create")))
+                        .unwrap();
+                    let (send, texts) = mpsc::unbounded_channel();
+                    streams.call = Some((send, message));
+                    Reply::Stream(texts)
+                }
+                ("POST", "") => {
+                    let (call, asked) = streams.call.take().unwrap();
+                    let session = &message["result"]["content"]["session"];
+                    let answer = text(session.as_str().unwrap());
+                    call.send(event(&rpc(&asked, &answer))).unwrap();
+                    Reply::status(202)
+                }
+                _ => result(request),
+            }
+        })
+        .await;
+        let server = McpServer::new(ServerSpec::http("demo", web.url()));
+        let (client, _asks) = Client::new(&[AskKind::Elicitation]);
+        server.set_client(client);
+        assert_eq!(call_as(&server, "anna", "echo").await, "anna");
+    }
 }
 
 #[tokio::test]

@@ -28,10 +28,21 @@ struct Granted {
     lives: Vec<u64>,
     /// How clients have to show who they are; without a secret where it is empty.
     proof: &'static str,
+    /// Below the origin: what the server calls itself.
+    resource: Option<&'static str>,
+    /// A scope that tokens have to allow and do not.
+    lacks: Option<&'static str>,
+    /// Clients may be named by the address of a document.
+    reads_documents: bool,
     number: usize,
 }
 
 impl Granted {
+    /// What the server calls itself.
+    fn resource(&self) -> String {
+        format!("{}{}", self.origin, self.resource.unwrap_or("/mcp"))
+    }
+
     fn next(&mut self, kind: &str) -> String {
         self.number += 1;
         format!("{kind}-{}-of-the-test", self.number)
@@ -79,7 +90,7 @@ impl Granted {
         if !self.is_proven(request) {
             return refusal("invalid_client");
         }
-        if form.get("resource") != Some(&format!("{}/mcp", self.origin)) {
+        if form.get("resource") != Some(&self.resource()) {
             return refusal("invalid_target");
         }
         if form["grant_type"] == "refresh_token" {
@@ -123,7 +134,7 @@ impl Granted {
         let origin = self.origin.clone();
         match request.path.split('?').next().unwrap() {
             "/.well-known/oauth-protected-resource/mcp" => Reply::json(&json!({
-                "resource": format!("{origin}/mcp"), "authorization_servers": [origin],
+                "resource": self.resource(), "authorization_servers": [origin],
                 "scopes_supported": ["everything"],
             })),
             "/.well-known/oauth-authorization-server" => Reply::json(&json!({
@@ -135,6 +146,7 @@ impl Granted {
                     if self.proof.is_empty() { json!(["client_secret_basic", "none"]) }
                     else { json!([self.proof]) },
                 "authorization_response_iss_parameter_supported": true,
+                "client_id_metadata_document_supported": self.reads_documents,
             })),
             "/register" => {
                 let redirect = request.json()["redirect_uris"][0]
@@ -162,7 +174,12 @@ impl Granted {
     fn mcp(&self, request: &Request) -> Reply {
         let token = request.header("authorization").unwrap_or_default();
         let token = token.strip_prefix("Bearer ").unwrap_or_default();
-        if self.access.iter().any(|known| known == token) {
+        let known = self.access.iter().any(|known| known == token);
+        if let Some(scope) = self.lacks.filter(|_| known) {
+            let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
+            return Reply::status(403).with("WWW-Authenticate", &challenge);
+        }
+        if known {
             return match request.method.as_str() {
                 "POST" => result(request),
                 _ => Reply::status(405),
@@ -404,4 +421,54 @@ async fn a_login_needs_a_secure_address() {
         .await
         .unwrap_err();
     assert!(matches!(error, LoginError::Address(_)), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_needs_more_scopes_says_how_to_get_them() {
+    let world = World::new().await;
+    world.log_in().await;
+    world.granted.lock().unwrap().lacks = Some("write $(x) --all");
+    let outage = world.server().list().await.outage.expect("not enough");
+    let reason = outage.reason;
+    let advice = "log in for more with `toolsearch mcp login` and --scope write;";
+    assert!(reason.contains(advice), "{reason}");
+    let mut options = LoginOptions::default();
+    options.scopes = Some(vec!["write".to_owned(), "tools".to_owned()]);
+    let login = login(&world.address(), &world.store(), options)
+        .await
+        .unwrap();
+    assert_eq!(query(login.url())["scope"], "tools write");
+}
+
+#[tokio::test]
+async fn a_client_is_named_by_its_document_where_that_is_read() {
+    let document = "https://client.example/about.json";
+    for reads in [true, false] {
+        let world = World::new().await;
+        world.granted.lock().unwrap().reads_documents = reads;
+        let mut options = LoginOptions::default();
+        options.client_metadata = Some(document.to_owned());
+        let login = login(&world.address(), &world.store(), options)
+            .await
+            .unwrap();
+        assert_eq!(query(login.url())["client_id"] == document, reads);
+        let registered = world.web.seen().iter().any(|one| one.path == "/register");
+        assert_eq!(registered, !reads);
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_for_what_the_server_calls_itself() {
+    for resource in ["", "/"] {
+        let world = World::new().await;
+        world.granted.lock().unwrap().resource = Some(resource);
+        world.granted.lock().unwrap().lives = vec![0];
+        world.log_in().await;
+        // Refreshed before it is used, for the same.
+        assert_eq!(names(&world.server().list().await), ["echo"]);
+        let seen = world.web.seen();
+        let asked = seen.iter().find(|one| one.path.starts_with("/authorize"));
+        let expected = format!("{}{resource}", world.web.origin);
+        assert_eq!(query(&asked.unwrap().path)["resource"], expected);
+    }
 }

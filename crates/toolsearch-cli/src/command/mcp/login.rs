@@ -86,6 +86,7 @@ fn store() -> Result<TokenStore, Fault> {
 fn options(args: &LoginArgs) -> Result<LoginOptions, Fault> {
     let mut options = LoginOptions::default();
     options.client_id.clone_from(&args.client_id);
+    options.client_metadata.clone_from(&args.client_metadata);
     if let Some(name) = &args.client_secret_env {
         let secret = variable(name)
             .ok_or_else(|| Fault::usage(format!("the variable {name} is not set")))?;
