@@ -475,6 +475,9 @@ fn search_json(search: &SearchOptions) -> Value {
     if let Some(dimensions) = search.dimensions {
         value["dimensions"] = Value::from(dimensions);
     }
+    if let Some(multilingual) = search.multilingual {
+        value["multilingual"] = Value::from(multilingual);
+    }
     if let Some(key) = &search.api_key {
         value["apiKey"] = Value::from(key.to_string());
     }

@@ -104,6 +104,8 @@ pub struct SearchOptions {
     pub query_prefix: Option<String>,
     /// Put before the text of every tool.
     pub document_prefix: Option<String>,
+    /// Whether the model understands many languages; not set: as a model in a folder says, for a server not.
+    pub multilingual: Option<bool>,
     /// How long a search waits for the vector of its query, in milliseconds.
     pub timeout_ms: Option<u64>,
 }
@@ -122,6 +124,7 @@ impl SearchOptions {
             dimensions: first(&stronger.dimensions, self.dimensions),
             query_prefix: first(&stronger.query_prefix, self.query_prefix),
             document_prefix: first(&stronger.document_prefix, self.document_prefix),
+            multilingual: first(&stronger.multilingual, self.multilingual),
             timeout_ms: first(&stronger.timeout_ms, self.timeout_ms),
         }
     }

@@ -27,6 +27,8 @@ const SAMPLES: u64 = 32;
 const SAMPLE_BYTES: u64 = 16 << 10;
 /// Tokens that are read of a text where the model does not say, and at most.
 const USUAL_TOKENS: usize = 256;
+/// A model with so many pieces of words was made for many languages: one language needs 30,000 to 50,000.
+const MANY_PIECES: usize = 100_000;
 
 /// The files of a model.
 #[derive(Debug, Clone)]
@@ -35,6 +37,7 @@ pub(crate) struct Folder {
     pub(crate) query_prefix: String,
     pub(crate) document_prefix: String,
     pub(crate) most_tokens: usize,
+    pub(crate) is_multilingual: bool,
     /// Tells this model from every other one.
     pub(crate) fingerprint: String,
 }
@@ -139,6 +142,7 @@ impl Folder {
             query_prefix: prompt(["query", "search_query", "s2p_query"]),
             document_prefix: prompt(["document", "passage", "search_document"]),
             most_tokens: most.clamp(3, sizes.longest().min(USUAL_TOKENS)),
+            is_multilingual: sizes.vocabulary >= MANY_PIECES,
             layout: Layout::Published {
                 weights,
                 tokenizer,
@@ -149,12 +153,13 @@ impl Folder {
         })
     }
 
-    /// Packed files hold models of one family, which is trained with these prefixes.
+    /// Packed files hold models of one family, which is trained with these prefixes on many languages.
     fn packed(file: PathBuf) -> Result<Self, OpenError> {
         Ok(Self {
             query_prefix: "query: ".to_owned(),
             document_prefix: "passage: ".to_owned(),
             most_tokens: USUAL_TOKENS,
+            is_multilingual: true,
             fingerprint: fingerprint(&[&file])?,
             layout: Layout::Packed(file),
         })

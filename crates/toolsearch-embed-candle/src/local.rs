@@ -35,6 +35,8 @@ pub struct Options {
     pub query_prefix: Option<String>,
     /// Put before every document; not set: as the model says, or nothing.
     pub document_prefix: Option<String>,
+    /// Whether it understands many languages; not set: by the size of its vocabulary.
+    pub multilingual: Option<bool>,
 }
 
 /// A sentence encoder of a folder. Cheap to clone; clones share the model.
@@ -77,9 +79,11 @@ impl LocalModel {
             name,
             query_prefix,
             document_prefix,
+            multilingual,
         } = options;
         folder.query_prefix = query_prefix.unwrap_or(folder.query_prefix);
         folder.document_prefix = document_prefix.unwrap_or(folder.document_prefix);
+        folder.is_multilingual = multilingual.unwrap_or(folder.is_multilingual);
         let space = format!(
             "local/{}/{}/{:?}/{:?}",
             folder.fingerprint, folder.most_tokens, folder.query_prefix, folder.document_prefix
@@ -142,6 +146,10 @@ impl Embedder for LocalModel {
 
     fn batch(&self) -> usize {
         BATCH
+    }
+
+    fn is_multilingual(&self) -> bool {
+        self.shared.folder.is_multilingual
     }
 
     async fn warm(&self) -> Result<(), EmbedError> {

@@ -24,6 +24,8 @@ pub struct Options {
     pub query_prefix: String,
     /// Put before every document.
     pub document_prefix: String,
+    /// Whether the model understands many languages. A server does not say.
+    pub multilingual: bool,
 }
 
 /// A model behind an address.
@@ -61,6 +63,7 @@ impl RemoteModel {
             dimensions,
             query_prefix,
             document_prefix,
+            multilingual: _,
         } = &options;
         let space = format!(
             "remote/{}/{model}/{dimensions:?}/{query_prefix:?}/{document_prefix:?}",
@@ -108,6 +111,10 @@ impl Embedder for RemoteModel {
 
     fn batch(&self) -> usize {
         BATCH
+    }
+
+    fn is_multilingual(&self) -> bool {
+        self.options.multilingual
     }
 
     async fn embed(&self, role: TextRole, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {

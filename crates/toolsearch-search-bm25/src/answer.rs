@@ -25,10 +25,13 @@ impl Bm25Index {
         if ranked.is_empty() || gate::refuses(self, &query, &ranked) {
             let mut nothing = SearchResponse::empty(EmptyReason::NoMatch, Vec::new());
             nothing.foreign_script = script::foreign(self, &request.query);
+            nothing.is_translated = query.is_foreign;
             return nothing;
         }
         ranked.truncate(request.limit);
-        SearchResponse::of(self.hits(&query, &ranked, request.explain))
+        let mut answer = SearchResponse::of(self.hits(&query, &ranked, request.explain));
+        answer.is_translated = query.is_foreign;
+        answer
     }
 
     fn hits(&self, query: &Query, ranked: &[Scored], explain: bool) -> Vec<Hit> {

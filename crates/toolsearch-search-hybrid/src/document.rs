@@ -1,4 +1,4 @@
-//! The text of a tool that is made into a vector.
+//! The texts of a tool that are made into vectors.
 
 use toolsearch_catalog::ToolDescriptor;
 use toolsearch_search::MAX_TEXT_BYTES;
@@ -8,21 +8,31 @@ const MAX_DESCRIPTION_CHARS: usize = 600;
 /// How much of a name counts, in characters.
 const MAX_NAME_CHARS: usize = 200;
 
-/// `owner. words of the name: description`, bounded. Vectors are kept under a hash of this text.
+/// How many texts a tool has.
+pub(crate) const TEXTS: usize = 2;
+
+/// `owner. words of the name: description`, and the same without the description: in the vector of a long text
+/// the name drowns. Bounded. Vectors are kept under a hash of these texts.
 #[must_use]
-pub fn document(tool: &ToolDescriptor) -> String {
-    let mut text = String::new();
-    words(&tool.owner, &mut text);
-    text.push_str(". ");
+pub fn documents(tool: &ToolDescriptor) -> [String; TEXTS] {
+    let mut name = String::new();
+    words(&tool.owner, &mut name);
+    name.push_str(". ");
     match &tool.title {
-        Some(title) => text.extend(title.chars().take(MAX_NAME_CHARS)),
-        None => words(&tool.name, &mut text),
+        Some(title) => name.extend(title.chars().take(MAX_NAME_CHARS).map(printable)),
+        None => words(&tool.name, &mut name),
     }
-    text.push_str(": ");
+    let mut text = format!("{name}: ");
     let description = tool.description.chars().take(MAX_DESCRIPTION_CHARS);
-    text.extend(description.map(|c| if c.is_control() { ' ' } else { c }));
-    text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
-    text
+    text.extend(description.map(printable));
+    [text, name].map(|mut text| {
+        text.truncate(text.floor_char_boundary(MAX_TEXT_BYTES));
+        text
+    })
+}
+
+fn printable(c: char) -> char {
+    if c.is_control() { ' ' } else { c }
 }
 
 /// An identifier as words: at separators, and where a small letter is followed by a capital.
@@ -53,7 +63,12 @@ mod tests {
         let schema = Arc::new(json!({}));
         let mut tool = ToolDescriptor::new(Source::Mcp, owner, name, schema).expect("legal");
         tool.description = description.to_owned();
-        assert_eq!(document(&tool), expected);
+        let [text, name] = documents(&tool);
+        assert_eq!(text, expected);
+        assert_eq!(
+            Some((name.as_str(), description.replace('\n', " ").as_str())),
+            text.split_once(": ")
+        );
     }
 
     #[test]
@@ -73,6 +88,11 @@ mod tests {
         let schema = Arc::new(json!({}));
         let mut tool = ToolDescriptor::new(Source::Mcp, "o", "n", schema).expect("legal");
         tool.description = "界".repeat(50_000);
-        assert!(document(&tool).len() <= MAX_TEXT_BYTES);
+        tool.title = Some("界".repeat(50_000));
+        assert!(
+            documents(&tool)
+                .iter()
+                .all(|text| text.len() <= MAX_TEXT_BYTES)
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Vectors for the tools of one catalog: those that are known at once, the others one batch after the other
 //! on a task that ends with its index.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use toolsearch_catalog::Catalog;
 use toolsearch_search::{LeftOut, LeftOutReason, TextRole};
 
-use crate::document::document;
+use crate::document::{TEXTS, documents};
 use crate::meaning::Meaning;
 use crate::row::Row;
 use crate::store::{Key, key};
@@ -27,17 +27,34 @@ const SAVE_EVERY: Duration = Duration::from_secs(5);
 /// The vectors of one catalog, as far as they are there.
 #[derive(Debug)]
 pub(crate) struct Vectors {
-    rows: RwLock<Vec<Option<Arc<Row>>>>,
+    rows: RwLock<Vec<Rows>>,
     state: watch::Sender<State>,
+}
+
+/// The vectors of one tool, one for each of its texts.
+type Rows = [Option<Arc<Row>>; TEXTS];
+
+/// A tool by its place in the catalog, and one of its texts.
+type Slot = (usize, usize);
+
+/// A text without a vector, and whose it is: copies of a tool share it.
+struct Missing {
+    key: Key,
+    text: String,
+    slots: Vec<Slot>,
+}
+
+fn is_whole(rows: &Rows) -> bool {
+    rows.iter().all(Option::is_some)
 }
 
 /// How far the vectors are.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct State {
-    /// Tools with a vector.
+    /// Tools with all their vectors.
     pub(crate) present: usize,
-    /// Tools for which the embedder gives nothing that can be used.
-    pub(crate) unusable: usize,
+    /// Tools for which the embedder gives something that cannot be used.
+    pub(crate) unusable: BTreeSet<usize>,
     /// Nothing more is coming.
     pub(crate) is_done: bool,
     /// What keeps vectors from coming.
@@ -62,22 +79,26 @@ pub(crate) async fn fill(
     let source = Arc::clone(meaning);
     // The file may be large. A lost task leaves an empty store, which is a slow start and no fault.
     let _ = spawn_blocking(move || source.store.read()).await;
-    let mut rows = vec![None; catalog.len()];
-    let mut missing: BTreeMap<Key, (String, Vec<usize>)> = BTreeMap::new();
+    let mut rows = vec![Rows::default(); catalog.len()];
+    let mut missing: BTreeMap<Key, Missing> = BTreeMap::new();
     for (place, tool) in catalog.entries().iter().enumerate() {
-        let text = document(tool);
-        let key = key(&text);
-        match meaning.store.find(&key) {
-            Some(row) => rows[place] = Some(row),
-            None => missing
-                .entry(key)
-                .or_insert((text, Vec::new()))
-                .1
-                .push(place),
+        for (at, text) in documents(tool).into_iter().enumerate() {
+            let key = key(&text);
+            match meaning.store.find(&key) {
+                Some(row) => rows[place][at] = Some(row),
+                None => {
+                    let slots = Vec::new();
+                    let missing = missing.entry(key).or_insert(Missing { key, text, slots });
+                    missing.slots.push((place, at));
+                }
+            }
         }
     }
+    let mut missing: Vec<Missing> = missing.into_values().collect();
+    // Texts of like length share a batch: a model works as long on a short text as on the longest beside it.
+    missing.sort_by_key(|one| (one.text.len(), one.key));
     let state = State {
-        present: rows.iter().flatten().count(),
+        present: rows.iter().filter(|rows| is_whole(rows)).count(),
         ..State::default()
     };
     let vectors = Arc::new(Vectors {
@@ -91,15 +112,7 @@ pub(crate) async fn fill(
 }
 
 /// Makes what is missing, however long it takes, until it is done or a person has to act.
-async fn make(
-    meaning: Arc<Meaning>,
-    vectors: Arc<Vectors>,
-    missing: BTreeMap<Key, (String, Vec<usize>)>,
-) {
-    let missing: Vec<(Key, String, Vec<usize>)> = missing
-        .into_iter()
-        .map(|(key, (text, places))| (key, text, places))
-        .collect();
+async fn make(meaning: Arc<Meaning>, vectors: Arc<Vectors>, missing: Vec<Missing>) {
     let mut saved = Instant::now();
     let mut wait = FIRST_WAIT;
     let mut batches = missing.chunks(meaning.batch());
@@ -145,18 +158,14 @@ async fn make(
     vectors.state.send_modify(|state| state.is_done = true);
 }
 
-async fn one(
-    meaning: &Meaning,
-    vectors: &Vectors,
-    some: &[(Key, String, Vec<usize>)],
-) -> Result<(), LeftOut> {
-    let texts: Vec<String> = some.iter().map(|(_, text, _)| text.clone()).collect();
+async fn one(meaning: &Meaning, vectors: &Vectors, some: &[Missing]) -> Result<(), LeftOut> {
+    let texts: Vec<String> = some.iter().map(|one| one.text.clone()).collect();
     let time = meaning.options.batch_timeout;
     let made = meaning.embed(TextRole::Document, &texts, time).await?;
-    for ((key, _, places), row) in some.iter().zip(made) {
+    for (one, row) in some.iter().zip(made) {
         // Dimensions were compared before; what lost a race is left out like any other odd vector.
-        let row = row.and_then(|row| meaning.store.keep(*key, row).ok());
-        vectors.put(places, row.as_ref());
+        let row = row.and_then(|row| meaning.store.keep(one.key, row).ok());
+        vectors.put(&one.slots, row.as_ref());
     }
     Ok(())
 }
@@ -173,16 +182,19 @@ async fn save(meaning: &Arc<Meaning>) {
 }
 
 impl Vectors {
-    fn put(&self, places: &[usize], row: Option<&Arc<Row>>) {
+    fn put(&self, slots: &[Slot], row: Option<&Arc<Row>>) {
+        let Some(row) = row else {
+            let tools = slots.iter().map(|(place, _)| *place);
+            return self.state.send_modify(|state| state.unusable.extend(tools));
+        };
         let mut rows = self.rows.write().unwrap_or_else(PoisonError::into_inner);
-        for place in places {
-            rows[*place] = row.cloned();
+        let mut whole = 0;
+        for (place, at) in slots {
+            rows[*place][*at] = Some(Arc::clone(row));
+            whole += usize::from(is_whole(&rows[*place]));
         }
         drop(rows);
-        self.state.send_modify(|state| match row {
-            Some(_) => state.present += places.len(),
-            None => state.unusable += places.len(),
-        });
+        self.state.send_modify(|state| state.present += whole);
     }
 
     /// Waits until nothing more is coming, or something is wrong, or the time is over.
@@ -206,7 +218,7 @@ impl Vectors {
             .unwrap_or_else(PoisonError::into_inner)
             .len();
         let state = self.state.borrow();
-        let answered = state.present + state.unusable;
+        let answered = state.present + state.unusable.len();
         let is_enough = state.is_done || answered as f64 >= ENOUGH * all as f64;
         if is_enough && state.present > 0 {
             return Ok(());
@@ -217,7 +229,7 @@ impl Vectors {
         let (reason, what) = match state.is_done {
             true => (
                 LeftOutReason::Failed,
-                "no tool has a vector that can be used".to_owned(),
+                "no tool has vectors that can be used".to_owned(),
             ),
             false => (
                 LeftOutReason::Indexing,
@@ -227,13 +239,15 @@ impl Vectors {
         Err(LeftOut::new(reason, what))
     }
 
-    /// How near each tool is to a query.
-    pub(crate) fn cosines(&self, query: &Row) -> Vec<Option<f32>> {
+    /// How near each text of each tool is to a query.
+    pub(crate) fn cosines(&self, query: &Row) -> Vec<[Option<f32>; TEXTS]> {
         let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);
         let cosine = |row: &Option<Arc<Row>>| {
             let row = row.as_ref()?;
             (row.dimensions() == query.dimensions()).then(|| row.cosine(query))
         };
-        rows.iter().map(cosine).collect()
+        rows.iter()
+            .map(|rows| rows.each_ref().map(cosine))
+            .collect()
     }
 }

@@ -19,6 +19,8 @@ pub(crate) struct ByWords {
 pub(crate) struct Fused {
     pub(crate) position: usize,
     pub(crate) score: f32,
+    /// What words have given of the score.
+    pub(crate) words: f32,
     /// What meaning has given of the score.
     pub(crate) meaning: f32,
     /// The place among the hits by words.
@@ -35,71 +37,101 @@ pub(crate) struct Nearest {
 pub(crate) struct Near {
     /// The place in the catalog.
     pub(crate) position: usize,
+    /// Of its nearest text.
     pub(crate) cosine: f32,
-    /// What it gains, from 0 to 1.
-    pub(crate) gain: f32,
+    /// How near it is among the nearest, from 0 to 1.
+    pub(crate) nearness: f32,
     /// How far it is above the average, in standard deviations over the catalog.
     pub(crate) above: f32,
 }
 
 impl Nearest {
-    /// The nearest of all tools; a tool without a vector is near to nothing.
-    #[expect(clippy::cast_precision_loss, reason = "counts of tools")]
-    pub(crate) fn of(cosines: &[Option<f32>]) -> Self {
-        let mut near: Vec<(usize, f32)> = cosines
+    /// The nearest of all tools. Takes the cosines of all texts of all tools for the query and then for each of
+    /// its sentences. A tool is as near as the pair of a text and a sentence that stands out most among its
+    /// kind: names are nearer to everything than descriptions are. One without a vector is near to nothing.
+    pub(crate) fn of<const N: usize>(sentences: &[Vec<[Option<f32>; N]>]) -> Self {
+        let kinds: Vec<[Kind; N]> = sentences
             .iter()
-            .enumerate()
-            .filter_map(|(position, cosine)| Some((position, (*cosine)?)))
+            .map(|tools| {
+                std::array::from_fn(|at| Kind::of(tools.iter().filter_map(|tool| tool[at])))
+            })
             .collect();
-        let count = near.len().max(1) as f64;
-        let mean = near
-            .iter()
-            .map(|(_, cosine)| f64::from(*cosine))
-            .sum::<f64>()
-            / count;
-        let square = |cosine: f32| (f64::from(cosine) - mean).powi(2);
-        let spread = near.iter().map(|(_, cosine)| square(*cosine)).sum::<f64>() / count;
-        let spread = spread.sqrt().max(1e-6);
-        let order =
-            |a: &(usize, f32), b: &(usize, f32)| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0));
-        if near.len() > NEAREST {
-            near.select_nth_unstable_by(NEAREST - 1, order);
-            near.truncate(NEAREST);
-        }
-        near.sort_by(order);
-        let most = near.first().map_or(0.0, |near| near.1);
-        let least = near.last().map_or(0.0, |near| near.1);
-        let range = most - least;
-        let gain = |cosine: f32| {
-            if range > 0.0 {
-                (cosine - least) / range
-            } else {
-                1.0
-            }
+        let nearest = |position: usize| {
+            let pairs = sentences.iter().zip(&kinds).flat_map(|(tools, kinds)| {
+                let texts = tools[position].iter().zip(kinds);
+                texts.filter_map(|(cosine, kind)| Some((kind.above((*cosine)?), (*cosine)?)))
+            });
+            let (above, cosine) = pairs.reduce(|a, b| (a.0.max(b.0), a.1.max(b.1)))?;
+            Some(Near {
+                position,
+                cosine,
+                nearness: 1.0,
+                above,
+            })
         };
-        #[expect(clippy::cast_possible_truncation, reason = "a few standard deviations")]
-        let above = |cosine: f32| ((f64::from(cosine) - mean) / spread) as f32;
-        let tools = near.iter().map(|(position, cosine)| Near {
-            position: *position,
-            cosine: *cosine,
-            gain: gain(*cosine),
-            above: above(*cosine),
-        });
-        Self {
-            tools: tools.collect(),
+        let tools = sentences.iter().map(Vec::len).min().unwrap_or(0);
+        let near = (0..tools).filter_map(nearest);
+        let mut tools: Vec<Near> = near.collect();
+        let order = |a: &Near, b: &Near| {
+            let nearest = b.above.total_cmp(&a.above);
+            nearest.then_with(|| a.position.cmp(&b.position))
+        };
+        if tools.len() > NEAREST {
+            tools.select_nth_unstable_by(NEAREST - 1, order);
+            tools.truncate(NEAREST);
         }
+        tools.sort_by(order);
+        let most = tools.first().map_or(0.0, |near| near.above);
+        let least = tools.last().map_or(0.0, |near| near.above);
+        if most > least {
+            for near in &mut tools {
+                near.nearness = (near.above - least) / (most - least);
+            }
+        }
+        Self { tools }
+    }
+}
+
+/// How near texts of one kind are on average, and how much that varies.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    mean: f64,
+    spread: f64,
+}
+
+impl Kind {
+    #[expect(clippy::cast_precision_loss, reason = "counts of tools")]
+    fn of(cosines: impl Iterator<Item = f32> + Clone) -> Self {
+        let count = cosines.clone().count().max(1) as f64;
+        let mean = cosines.clone().map(f64::from).sum::<f64>() / count;
+        let squares = cosines.map(|cosine| (f64::from(cosine) - mean).powi(2));
+        let spread = (squares.sum::<f64>() / count).sqrt().max(1e-6);
+        Self { mean, spread }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a few standard deviations")]
+    fn above(self, cosine: f32) -> f32 {
+        ((f64::from(cosine) - self.mean) / self.spread) as f32
     }
 }
 
 /// One list of both, best first. Hits by words are at most [`DEPTH`], best first, all above zero. Equal
-/// scores go by position. No hit by words is lost.
-pub(crate) fn fuse(words: &[ByWords], nearest: &Nearest, fusion: &Fusion) -> Vec<Fused> {
+/// scores go by position. No hit by words is lost. `unread`: no tool has a word in the script of the query, so
+/// that none was found says nothing.
+pub(crate) fn fuse(
+    words: &[ByWords],
+    nearest: &Nearest,
+    fusion: &Fusion,
+    unread: bool,
+) -> Vec<Fused> {
     let best = words.first().map_or(1.0, |hit| hit.score);
     let mut fused: Vec<Fused> = Vec::with_capacity(words.len() + NEAREST);
     for (place, hit) in words.iter().enumerate() {
+        let share = fusion.share(place, hit.score / best);
         fused.push(Fused {
             position: hit.position,
-            score: hit.score / best,
+            score: share,
+            words: share,
             meaning: 0.0,
             by_words: Some(place),
         });
@@ -109,11 +141,12 @@ pub(crate) fn fuse(words: &[ByWords], nearest: &Nearest, fusion: &Fusion) -> Vec
         .tools
         .first()
         .is_some_and(|near| match words.is_empty() {
+            true if unread => near.above >= fusion.unread && near.cosine >= fusion.unread_cosine,
             true => near.above >= fusion.alone && near.cosine >= fusion.alone_cosine,
             false => near.above >= fusion.beside,
         });
-    for near in &nearest.tools {
-        let gain = fusion.weight * near.gain;
+    for (place, near) in nearest.tools.iter().enumerate() {
+        let gain = fusion.weight * fusion.share(place, near.nearness);
         match fused.iter_mut().find(|hit| hit.position == near.position) {
             Some(hit) => {
                 hit.score += gain;
@@ -122,6 +155,7 @@ pub(crate) fn fuse(words: &[ByWords], nearest: &Nearest, fusion: &Fusion) -> Vec
             None if is_found && gain > 0.0 && near.above >= fusion.beside => fused.push(Fused {
                 position: near.position,
                 score: gain,
+                words: 0.0,
                 meaning: gain,
                 by_words: None,
             }),

@@ -1,15 +1,14 @@
 //! Answering a query: words first, then meaning if it is there in time.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use toolsearch_search::{
     EmptyReason, Evidence, Hit, LeftOut, SearchError, SearchRequest, SearchResponse,
 };
 
 use crate::fuse::{ByWords, DEPTH, Fused, Nearest, fuse};
+use crate::meaning::QueryRows;
 use crate::ranker::HybridIndex;
-use crate::row::Row;
 
 impl HybridIndex {
     pub(crate) async fn answer(
@@ -18,8 +17,14 @@ impl HybridIndex {
     ) -> Result<SearchResponse, SearchError> {
         let mut deep = request.clone();
         deep.limit = request.limit.max(DEPTH);
-        let words = self.words.search(&deep).await?;
+        let mut words = self.words.search(&deep).await?;
         if words.reason == Some(EmptyReason::NoTerms) || self.catalog.is_empty() {
+            return Ok(words);
+        }
+        // What a model of one language makes of another one is not asked for.
+        let is_foreign = words.is_translated || words.foreign_script.is_some();
+        if is_foreign && !self.meaning.embedder.is_multilingual() {
+            words.hits.truncate(request.limit);
             return Ok(words);
         }
         match self.query(&request.query).await {
@@ -28,13 +33,19 @@ impl HybridIndex {
         }
     }
 
-    async fn query(&self, query: &str) -> Result<Arc<Row>, LeftOut> {
+    async fn query(&self, query: &str) -> Result<QueryRows, LeftOut> {
         self.vectors.are_enough()?;
         self.meaning.query(query).await
     }
 
-    fn fused(&self, request: &SearchRequest, words: SearchResponse, query: &Row) -> SearchResponse {
-        let nearest = Nearest::of(&self.vectors.cosines(query));
+    fn fused(
+        &self,
+        request: &SearchRequest,
+        words: SearchResponse,
+        query: &QueryRows,
+    ) -> SearchResponse {
+        let cosines: Vec<_> = query.iter().map(|row| self.vectors.cosines(row)).collect();
+        let nearest = Nearest::of(&cosines);
         let weighed: Vec<ByWords> = words
             .hits
             .iter()
@@ -44,11 +55,11 @@ impl HybridIndex {
                 score: hit.score,
             })
             .collect();
-        let fused = fuse(&weighed, &nearest, &self.meaning.options.fusion);
+        let unread = words.foreign_script.is_some();
+        let fused = fuse(&weighed, &nearest, &self.meaning.options.fusion, unread);
         if fused.is_empty() {
             return words;
         }
-        let best = weighed.first().map_or(1.0, |hit| hit.score);
         let last = fused.last().map_or(1.0, |hit| hit.score);
         let mut known: BTreeMap<usize, Hit> = words
             .hits
@@ -58,7 +69,7 @@ impl HybridIndex {
         let mut hits: Vec<Hit> = Vec::with_capacity(request.limit.min(fused.len()));
         for one in fused.iter().take(request.limit) {
             let hit = known.remove(&one.position);
-            hits.push(self.hit(one, hit, best, request.explain));
+            hits.push(self.hit(one, hit, request.explain));
         }
         // Hits by words beyond the depth follow as they are, below everything that was weighed.
         if request.limit > fused.len() {
@@ -73,18 +84,21 @@ impl HybridIndex {
             }
             hits.extend(rest);
         }
-        SearchResponse::of(hits)
+        let mut response = SearchResponse::of(hits);
+        response.is_translated = words.is_translated;
+        response
     }
 
-    fn hit(&self, fused: &Fused, by_words: Option<Hit>, best: f32, explain: bool) -> Hit {
+    fn hit(&self, fused: &Fused, by_words: Option<Hit>, explain: bool) -> Hit {
         let mut hit = by_words.unwrap_or_else(|| {
             let id = self.catalog.entries()[fused.position].id.clone();
             Hit::new(fused.position, id, 0.0)
         });
+        let scale = fused.words / hit.score.max(f32::MIN_POSITIVE);
         hit.score = fused.score;
         if explain {
             for piece in &mut hit.evidence {
-                piece.weight /= best;
+                piece.weight *= scale;
             }
             if fused.meaning > 0.0 {
                 let name = self.meaning.embedder.name();

@@ -11,13 +11,16 @@ mod fuse;
 mod index;
 mod meaning;
 mod options;
+mod parts;
 mod ranker;
 mod row;
 mod store;
+mod tried;
 
-pub use document::document;
+pub use document::documents;
 pub use options::{Fusion, Options};
 pub use ranker::{Coverage, Hybrid, HybridIndex};
+pub use tried::Tried;
 
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ use toolsearch_search::{
 };
 
 use crate::options::Options;
+use crate::parts::parts;
 use crate::row::Row;
 use crate::store::Store;
 
@@ -29,9 +30,12 @@ pub(crate) struct Meaning {
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) options: Options,
     pub(crate) store: Store,
-    recent: Mutex<VecDeque<(String, Arc<Row>)>>,
+    recent: Mutex<VecDeque<(String, QueryRows)>>,
     failures: Mutex<Failures>,
 }
+
+/// The vectors of a query and of its sentences.
+pub(crate) type QueryRows = Arc<[Row]>;
 
 #[derive(Debug, Default)]
 struct Failures {
@@ -58,25 +62,25 @@ impl Meaning {
         self.embedder.batch().clamp(1, MAX_BATCH)
     }
 
-    /// The vector of a query, in time.
-    pub(crate) async fn query(&self, query: &str) -> Result<Arc<Row>, LeftOut> {
+    /// The vectors of a query, in time: that of the whole, and those of its sentences where it has several.
+    pub(crate) async fn query(&self, query: &str) -> Result<QueryRows, LeftOut> {
         let query = &query[..query.floor_char_boundary(MAX_TEXT_BYTES)];
-        if let Some(row) = self.remembered(query) {
-            return Ok(row);
+        if let Some(rows) = self.remembered(query) {
+            return Ok(rows);
         }
         self.is_tried()?;
-        let texts = [query.to_owned()];
+        let mut texts = parts(query);
+        texts.truncate(self.batch());
         let answer = self.embed(TextRole::Query, &texts, self.options.query_timeout);
-        let row = answer.await.and_then(|mut rows| {
-            let row = rows.pop().flatten();
-            row.ok_or_else(|| failed(self, "gave a vector that cannot be used"))
+        let rows = answer.await.and_then(|rows| {
+            let rows: Option<QueryRows> = rows.into_iter().collect();
+            rows.ok_or_else(|| failed(self, "gave a vector that cannot be used"))
         });
-        match row {
-            Ok(row) => {
+        match rows {
+            Ok(rows) => {
                 self.failures().in_a_row = 0;
-                let row = Arc::new(row);
-                self.remember(query, &row);
-                Ok(row)
+                self.remember(query, &rows);
+                Ok(rows)
             }
             Err(left_out) => {
                 self.count(&left_out);
@@ -168,23 +172,23 @@ impl Meaning {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn remembered(&self, query: &str) -> Option<Arc<Row>> {
+    fn remembered(&self, query: &str) -> Option<QueryRows> {
         let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let found = recent.iter().find(|(other, _)| other == query);
-        found.map(|(_, row)| Arc::clone(row))
+        found.map(|(_, rows)| Arc::clone(rows))
     }
 
-    fn remember(&self, query: &str, row: &Arc<Row>) {
+    fn remember(&self, query: &str, rows: &QueryRows) {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if recent.len() >= MAX_QUERIES {
             recent.pop_front();
         }
-        recent.push_back((query.to_owned(), Arc::clone(row)));
+        recent.push_back((query.to_owned(), Arc::clone(rows)));
     }
 }
 
 /// An answer that cannot be used.
-fn failed(meaning: &Meaning, what: &str) -> LeftOut {
+pub(crate) fn failed(meaning: &Meaning, what: &str) -> LeftOut {
     trouble(LeftOutReason::Failed, meaning.embedder.name(), what)
 }
 

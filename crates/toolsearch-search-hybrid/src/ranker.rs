@@ -19,7 +19,7 @@ use crate::options::Options;
 #[derive(Debug, Clone)]
 pub struct Hybrid {
     words: Arc<dyn Ranker>,
-    meaning: Arc<Meaning>,
+    pub(crate) meaning: Arc<Meaning>,
 }
 
 impl Hybrid {
@@ -87,9 +87,9 @@ impl Ranker for Hybrid {
 pub struct Coverage {
     /// All tools.
     pub tools: usize,
-    /// Those with a vector.
+    /// Those with all their vectors.
     pub present: usize,
-    /// Those for which the embedder gives nothing that can be used.
+    /// Those for which the embedder gives something that cannot be used.
     pub unusable: usize,
     /// Nothing more is coming.
     pub is_done: bool,
@@ -119,7 +119,7 @@ impl HybridIndex {
         Coverage {
             tools: self.catalog.len(),
             present: state.present,
-            unusable: state.unusable,
+            unusable: state.unusable.len(),
             is_done: state.is_done,
             trouble: state.trouble,
         }

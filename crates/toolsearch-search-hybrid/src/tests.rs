@@ -18,10 +18,14 @@ fn by_words(scores: &[(usize, f32)]) -> Vec<ByWords> {
     scores.iter().map(hit).collect()
 }
 
+/// How near the texts of a tool are.
+type Cosines = [Option<f32>; 2];
+
 /// Hits by words in order, and a cosine for each tool of a catalog.
-fn both() -> impl Strategy<Value = (Vec<ByWords>, Vec<Option<f32>>)> {
+fn both() -> impl Strategy<Value = (Vec<ByWords>, Vec<Cosines>)> {
     (1usize..160).prop_flat_map(|tools| {
-        let cosine = prop::option::weighted(0.9, -1.0f32..1.0);
+        let cosine = || prop::option::weighted(0.9, -1.0f32..1.0);
+        let cosine = (cosine(), cosine()).prop_map(|(text, name)| [text, name]);
         let scores = prop::collection::btree_map(0..tools, 0.01f32..50.0, 0..tools.min(40));
         (scores, prop::collection::vec(cosine, tools)).prop_map(|(scores, cosines)| {
             let mut scores: Vec<(usize, f32)> = scores.into_iter().collect();
@@ -41,7 +45,7 @@ proptest! {
         beside in 0.0f32..3.0,
     ) {
         let fusion = Fusion { weight, beside, ..Fusion::default() };
-        let fused = fuse(&words, &Nearest::of(&cosines), &fusion);
+        let fused = fuse(&words, &Nearest::of(&[cosines]), &fusion, false);
         for pair in fused.windows(2) {
             let falls = pair[0].score > pair[1].score;
             let tie = pair[0].score >= pair[1].score && pair[0].position < pair[1].position;
@@ -59,34 +63,84 @@ proptest! {
 
     #[test]
     fn without_vectors_the_list_is_that_of_the_words((words, cosines) in both()) {
-        let none = vec![None; cosines.len()];
-        let fused = fuse(&words, &Nearest::of(&none), &Fusion::default());
+        let none = vec![[None; 2]; cosines.len()];
+        let fused = fuse(&words, &Nearest::of(&[none]), &Fusion::default(), false);
         let order = |hits: &[Fused]| hits.iter().map(|hit| hit.position).collect::<Vec<_>>();
         let expected: Vec<usize> = words.iter().map(|hit| hit.position).collect();
         prop_assert_eq!(order(&fused), expected);
     }
 }
 
+/// The one that is found where words find nothing.
+fn alone(cosines: &[Cosines], unread: bool) -> Option<usize> {
+    let fused = fuse(
+        &[],
+        &Nearest::of(&[cosines.to_vec()]),
+        &Fusion::default(),
+        unread,
+    );
+    fused.first().map(|hit| hit.position)
+}
+
+fn crowd() -> Vec<Cosines> {
+    let one = |at: u8| Some(f32::from(at % 20) / 100.0);
+    (0..200).map(|at| [one(at), one(at / 2)]).collect()
+}
+
 #[test]
 fn what_is_only_a_little_nearer_than_the_rest_is_not_found() {
-    let mut cosines: Vec<Option<f32>> = (0..200u8)
-        .map(|at| Some(f32::from(at % 20) / 100.0))
-        .collect();
-    let found = |cosines: &[Option<f32>]| {
-        let fused = fuse(&[], &Nearest::of(cosines), &Fusion::default());
-        fused.first().map(|hit| hit.position)
-    };
-    assert_eq!(found(&cosines), None);
-    cosines[7] = Some(0.5);
-    assert_eq!(
-        found(&cosines),
-        None,
-        "far above the rest, and still not near"
-    );
-    cosines[7] = Some(0.8);
-    assert_eq!(found(&cosines), Some(7));
-    assert_eq!(found(&[]), None);
-    assert_eq!(found(&[Some(0.9)]), None);
+    let mut cosines = crowd();
+    assert_eq!(alone(&cosines, false), None);
+    cosines[7][0] = Some(0.5);
+    let far = "far above the rest, and still not near";
+    assert_eq!(alone(&cosines, false), None, "{far}");
+    cosines[7][0] = Some(0.8);
+    assert_eq!(alone(&cosines, false), Some(7));
+    assert_eq!(alone(&[], false), None);
+    assert_eq!(alone(&[[Some(0.9), None]], false), None);
+}
+
+#[test]
+fn what_no_tool_can_be_read_for_is_found_by_less_and_not_by_nothing() {
+    let mut cosines = crowd();
+    assert_eq!(alone(&cosines, true), None);
+    cosines[7][0] = Some(0.35);
+    assert_eq!(alone(&cosines, true), Some(7));
+    assert_eq!(alone(&cosines, false), None);
+}
+
+fn nearest(sentences: &[Vec<Cosines>]) -> Vec<usize> {
+    let nearest = Nearest::of(sentences).tools;
+    nearest.iter().map(|near| near.position).collect()
+}
+
+#[test]
+fn a_tool_is_as_near_as_the_text_that_stands_out_most_among_its_kind() {
+    let mut cosines = crowd();
+    cosines[40][1] = Some(0.99);
+    assert_eq!(nearest(&[cosines.clone()])[0], 40, "by its name");
+    // That names are all nearer tells nothing.
+    let mut shifted = cosines.clone();
+    for tool in &mut shifted {
+        tool[1] = tool[1].map(|cosine| cosine / 2.0 + 0.4);
+    }
+    let (shifted, plain) = (nearest(&[shifted]), nearest(&[cosines.clone()]));
+    assert_eq!(shifted[0], plain[0]);
+    // A tool with one text is near by that one.
+    let mut cosines = crowd();
+    cosines[41] = [Some(0.99), None];
+    assert_eq!(nearest(&[cosines])[0], 41);
+}
+
+#[test]
+fn every_sentence_finds_its_tool() {
+    let (mut first, mut second) = (crowd(), crowd());
+    first[30][0] = Some(0.9);
+    second[60][0] = Some(0.8);
+    let mut found = nearest(&[crowd(), first, second])[..2].to_vec();
+    found.sort_unstable();
+    assert_eq!(found, [30, 60]);
+    assert!(nearest(&[]).is_empty());
 }
 
 fn row(seed: u8) -> Row {

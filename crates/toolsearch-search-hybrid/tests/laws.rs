@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use futures::FutureExt as _;
 use proptest::prelude::*;
 use serde_json::json;
@@ -115,6 +116,94 @@ fn nothing_near_is_still_nothing() {
         let response = ask(&*index, "?!", 8).await;
         assert_eq!(response.reason, Some(EmptyReason::NoTerms));
     });
+}
+
+/// Knows what words of another script mean, and says so or not.
+#[derive(Debug)]
+struct Reader {
+    words: HashedWords,
+    is_multilingual: bool,
+}
+
+#[async_trait]
+impl Embedder for Reader {
+    fn name(&self) -> &'static str {
+        "reader"
+    }
+
+    fn space(&self) -> &'static str {
+        "reader"
+    }
+
+    fn is_multilingual(&self) -> bool {
+        self.is_multilingual
+    }
+
+    async fn embed(&self, role: TextRole, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        self.words.embed(role, texts).await
+    }
+}
+
+#[test]
+fn a_script_that_no_tool_has_is_read_by_a_model_of_many_languages_alone() {
+    block_on(async {
+        let found = async |query: &str, is_multilingual: bool| {
+            let same = [("날씨", "weather"), ("도시", "city"), ("세금", "tax")];
+            let words = HashedWords::with(same);
+            let reader = Reader {
+                words,
+                is_multilingual,
+            };
+            let hybrid = hybrid(Arc::new(reader), patient());
+            let index = hybrid.index(&shop(), None).await.unwrap();
+            ask(&*index, query, 5).await
+        };
+        let response = found("도시 날씨", true).await;
+        assert_eq!(ids(&response)[0], "mcp:meteo:forecast");
+        let unread = found("도시 날씨", false).await;
+        assert_eq!(unread.reason, Some(EmptyReason::NoMatch));
+        assert_eq!(
+            (unread.foreign_script, unread.left_out),
+            (Some("Korean"), None)
+        );
+        let nothing_fits = found("세금", true).await;
+        assert_eq!(
+            nothing_fits.reason,
+            Some(EmptyReason::NoMatch),
+            "{nothing_fits:?}"
+        );
+    });
+}
+
+#[test]
+fn an_embedder_is_tried_out_before_it_is_believed() {
+    block_on(async {
+        let tried = hybrid(Arc::new(HashedWords::default()), patient())
+            .try_out()
+            .await;
+        let tried = tried.unwrap();
+        assert_eq!(
+            (tried.name.as_str(), tried.dimensions),
+            ("hashed-words", 512)
+        );
+        let constant = embedder_fn(|_, texts| {
+            let vectors = vec![vec![1.0, 2.0]; texts.len()];
+            async move { Ok(vectors) }.boxed()
+        });
+        let useless = hybrid(constant, patient()).try_out().await.unwrap_err();
+        assert_eq!(useless.reason, LeftOutReason::Failed);
+        assert!(useless.detail.contains("same vector"), "{useless:?}");
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_tries_an_embedder_out_is_told_what_a_search_would_be_told() {
+    for (what, embedder, reason) in useless() {
+        let mut options = patient();
+        options.batch_timeout = Duration::from_secs(5);
+        let useless = hybrid(embedder, options).try_out().await;
+        assert_eq!(useless.unwrap_err().reason, reason, "{what}");
+    }
 }
 
 /// Every way in which an embedder can be of no use, and how that is told.
@@ -339,17 +428,19 @@ fn kept_vectors_are_not_made_again_and_answer_the_same() {
         };
         let index = start().index(&shop(), None).await.unwrap();
         let first = ask(&*index, "weather in a city", 8).await;
-        let tools = made.load(Ordering::SeqCst);
-        assert_eq!(tools, shop().len());
+        let texts = made.load(Ordering::SeqCst);
+        assert_eq!(texts, 2 * shop().len());
+        assert_eq!(start().kept(&shop()).await, shop().len());
         let again = start();
         let index = again.index(&shop(), None).await.unwrap();
         assert_eq!(ask(&*index, "weather in a city", 8).await, first);
-        assert_eq!(made.load(Ordering::SeqCst), tools, "all were known");
+        assert_eq!(made.load(Ordering::SeqCst), texts, "all were known");
         let mut grown = shop().entries().to_vec();
         grown.push(Arc::new(tool("meteo", "tides", "High and low water.")));
         let grown: Catalog = grown.into_iter().collect();
         again.index(&grown, Some(&index)).await.unwrap();
-        assert_eq!(made.load(Ordering::SeqCst), tools + 1, "one is new");
+        assert_eq!(made.load(Ordering::SeqCst), texts + 2, "one tool is new");
+        assert_eq!(again.kept(&grown).await, grown.len());
     });
 }
 

@@ -117,6 +117,8 @@ pub struct SearchResponse {
     /// When there are no hits: the script that the query is written in, when no tool has a word in it. The
     /// same question in the language of the tools may find something.
     pub foreign_script: Option<&'static str>,
+    /// Whether the query is in another language than the tools and was read with a table of its words.
+    pub is_translated: bool,
 }
 
 impl SearchResponse {
@@ -130,6 +132,7 @@ impl SearchResponse {
             nearest: Vec::new(),
             left_out: None,
             foreign_script: None,
+            is_translated: false,
         }
     }
 
@@ -142,6 +145,7 @@ impl SearchResponse {
             nearest,
             left_out: None,
             foreign_script: None,
+            is_translated: false,
         }
     }
 }

@@ -60,6 +60,12 @@ pub trait Embedder: fmt::Debug + Send + Sync {
         16
     }
 
+    /// Whether texts of like meaning have vectors of like direction also when their languages differ. Only
+    /// then is a vector believed where no word of a query can be read.
+    fn is_multilingual(&self) -> bool {
+        false
+    }
+
     /// Gets ready, so that the first text is not slower than the next.
     ///
     /// # Errors
@@ -89,6 +95,10 @@ impl<T: Embedder + ?Sized> Embedder for Arc<T> {
         T::batch(self)
     }
 
+    fn is_multilingual(&self) -> bool {
+        T::is_multilingual(self)
+    }
+
     async fn warm(&self) -> Result<(), EmbedError> {
         T::warm(self).await
     }
@@ -110,6 +120,10 @@ impl<T: Embedder + ?Sized> Embedder for Box<T> {
 
     fn batch(&self) -> usize {
         T::batch(self)
+    }
+
+    fn is_multilingual(&self) -> bool {
+        T::is_multilingual(self)
     }
 
     async fn warm(&self) -> Result<(), EmbedError> {

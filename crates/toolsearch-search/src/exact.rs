@@ -76,6 +76,7 @@ impl Index for ExactIndex {
         hits.extend(ranked.hits.into_iter().take(room));
         let mut response = SearchResponse::of(hits);
         response.left_out = ranked.left_out;
+        response.is_translated = ranked.is_translated;
         Ok(response)
     }
 

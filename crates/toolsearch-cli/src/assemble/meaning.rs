@@ -91,6 +91,7 @@ fn open(
     options.name = Some(name);
     options.query_prefix.clone_from(&search.query_prefix);
     options.document_prefix.clone_from(&search.document_prefix);
+    options.multilingual = search.multilingual;
     match toolsearch_embed_candle::LocalModel::open(&folder, options) {
         Ok(model) => Ok(Arc::new(model)),
         Err(error) => Err(error.to_string()),
@@ -128,6 +129,7 @@ fn http(search: &SearchOptions) -> Result<Arc<dyn Embedder>, String> {
         .and_then(|number| usize::try_from(number).ok());
     options.query_prefix = search.query_prefix.clone().unwrap_or_default();
     options.document_prefix = search.document_prefix.clone().unwrap_or_default();
+    options.multilingual = search.multilingual.unwrap_or_default();
     match RemoteModel::new(&base, key.as_deref(), model, options) {
         Ok(model) => Ok(Arc::new(model)),
         Err(error) => Err(format!("`search`: {error}")),

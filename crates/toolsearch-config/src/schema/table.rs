@@ -302,6 +302,12 @@ static SEARCH: Shape = Shape {
             "Put before the text of every tool; not set: as the model says.",
         ),
         Field::new(
+            "multilingual",
+            Kind::Bool,
+            "Whether the model understands many languages; not set: as a local model says, else no.",
+        )
+        .meant(&["languages"]),
+        Field::new(
             "timeoutMs",
             Kind::Count(&SEARCH_TIMEOUT_MS),
             "How long a search waits for the vector of its query; then words alone count.",
