@@ -4,6 +4,8 @@
 //! Exit codes: 0 nothing fails (warnings may stand); 2 the configuration cannot be used; 4 a server or
 //! a plugin fails; 1 anything else fails.
 
+mod embedder;
+
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -107,6 +109,7 @@ async fn look(assembled: &Assembled, checks: &mut Vec<Check>) {
     );
     checks.extend(providers(assembled));
     let listings: Vec<Listing> = probes.into_iter().map(|probe| probe.listing).collect();
+    checks.push(embedder::embedder(assembled, &listings).await);
     match assembled.open_listed(listings.clone()).await {
         Err(fault) => checks.push(Check::fault("policy", fault)),
         Ok(session) => {

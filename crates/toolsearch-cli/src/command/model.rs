@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use toolsearch::catalog::Catalog;
+use toolsearch::search::{LeftOut, LeftOutReason};
 
 use crate::assemble::meaning::{hybrid, runs_local_models};
 use crate::assemble::models::{self, MODELS};
@@ -16,6 +18,9 @@ use crate::table::Table;
 
 /// How often progress is told.
 const TELL_EVERY: Duration = Duration::from_secs(5);
+/// How often somebody looks whether a trouble is over, and how long one may last without a new vector.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Lists, gets or indexes.
 pub(super) async fn run(command: &ModelCommand, common: &Common, output: &Output) -> Done {
@@ -118,14 +123,24 @@ async fn index(assembled: &Assembled, output: &Output) -> Done {
         .collect();
     let index = hybrid.build(&catalog, None).await;
     let index = index.map_err(|error| Fault::failed(error.to_string()))?;
+    let first = index.coverage().present;
+    let (mut made, mut since) = (first, Instant::now());
     loop {
         index.settle(TELL_EVERY).await;
         let coverage = index.coverage();
-        if let Some(trouble) = coverage.trouble {
-            let fault = Fault::new(Exit::Unavailable, trouble.reason.as_str(), trouble.detail);
-            return Err(fault);
-        }
         let (present, tools) = (coverage.present, coverage.tools);
+        if present > made {
+            (made, since) = (present, Instant::now());
+        }
+        if let Some(trouble) = coverage.trouble {
+            // What has worked may work again; what never did is told at once.
+            if coverage.is_done || present == first || since.elapsed() >= PATIENCE {
+                return Err(troubled(&trouble, present, tools));
+            }
+            output.step(&format!("waiting: {}", trouble.detail));
+            tokio::time::sleep(LOOK_EVERY).await;
+            continue;
+        }
         if coverage.is_done {
             let unusable = coverage.unusable;
             if output.json {
@@ -138,4 +153,17 @@ async fn index(assembled: &Assembled, output: &Output) -> Done {
         }
         output.step(&format!("{present} of {tools} tools"));
     }
+}
+
+/// Why not all tools have vectors; what was made is kept.
+fn troubled(trouble: &LeftOut, present: usize, tools: usize) -> Fault {
+    let exit = match trouble.reason {
+        LeftOutReason::Misconfigured => Exit::Failed,
+        _ => Exit::Unavailable,
+    };
+    let message = format!(
+        "{present} of {tools} tools have vectors: {}",
+        trouble.detail
+    );
+    Fault::new(exit, trouble.reason.as_str(), message).next("look closer with `toolsearch doctor`")
 }
