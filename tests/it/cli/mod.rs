@@ -10,6 +10,7 @@ mod eval;
 mod hooks;
 mod lint;
 mod login;
+mod meaning;
 mod operator;
 mod policy;
 mod queries;
@@ -97,6 +98,8 @@ impl World {
             .env_remove("TOOLSEARCH_CONFIG")
             .env_remove("XDG_CONFIG_HOME")
             .env_remove("XDG_STATE_HOME")
+            .env_remove("XDG_DATA_HOME")
+            .env_remove("XDG_CACHE_HOME")
             .env_remove("RUST_LOG")
             .stdin(Stdio::null());
         command

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::World;
 
-struct Client {
+pub(super) struct Client {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -16,7 +16,7 @@ struct Client {
 
 impl Client {
     /// Connects to the program and shakes hands.
-    fn connect(world: &World, args: &[&str]) -> (Self, Value) {
+    pub(super) fn connect(world: &World, args: &[&str]) -> (Self, Value) {
         let mut all = vec!["serve", "--stdio"];
         all.extend(args);
         let mut command = world.command(&all);
@@ -65,7 +65,7 @@ impl Client {
         }
     }
 
-    fn call(&mut self, name: &str, arguments: Value) -> Value {
+    pub(super) fn call(&mut self, name: &str, arguments: Value) -> Value {
         self.ask(
             "tools/call",
             json!({ "name": name, "arguments": arguments }),
@@ -73,7 +73,7 @@ impl Client {
     }
 
     /// Closes the client's side; the exit code and what stood on standard error.
-    fn close(self) -> (Option<i32>, String) {
+    pub(super) fn close(self) -> (Option<i32>, String) {
         let Self {
             child,
             input,

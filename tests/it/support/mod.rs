@@ -1,12 +1,14 @@
 //! What the tests share: the built program, children that speak in lines, a home with a
 //! configuration, scripted servers, and a client that writes bare JSON-RPC.
 
+mod embeddings;
 mod gateway;
 mod home;
 mod lines;
 mod serving;
 mod upstream;
 
+pub(crate) use embeddings::{Embeddings, Manner};
 pub(crate) use gateway::{Gateway, Mode};
 pub(crate) use home::{Home, document};
 pub(crate) use lines::Lines;
