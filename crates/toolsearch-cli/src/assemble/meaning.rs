@@ -13,6 +13,7 @@ use toolsearch_search_hybrid::{Hybrid, Options};
 
 use super::Purpose;
 use super::configuration::{Configuration, variable};
+use super::indexing::InBackground;
 use super::models;
 
 /// How long a person at a terminal waits for vectors before the first answer.
@@ -24,9 +25,14 @@ const USUAL_MODEL: &str = "all-minilm-l6-v2";
 
 /// The ranker in force.
 pub(super) fn ranker(configuration: &Configuration, purpose: &Purpose) -> Arc<dyn Ranker> {
-    match hybrid(configuration, purpose) {
+    let ranker: Arc<dyn Ranker> = match hybrid(configuration, purpose) {
         Some(hybrid) => Arc::new(ExactFirst(hybrid)),
         None => Arc::new(ExactFirst(Bm25::default())),
+    };
+    match purpose {
+        // A client gets its list while the index is made.
+        Purpose::Model => Arc::new(InBackground(ranker)),
+        _ => ranker,
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod configuration;
 mod folders;
 pub(crate) mod gateway;
 mod hooks;
+mod indexing;
 pub(crate) mod logs;
 pub(crate) mod meaning;
 pub(crate) mod models;
