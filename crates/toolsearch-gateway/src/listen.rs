@@ -160,13 +160,19 @@ pub(crate) async fn listen(
                 if changed.is_err() {
                     break;
                 }
-                notify(peer, Some(id)).await.map_err(unreachable_client)?;
+                match until_the_end(notify(peer, Some(id)), &mut end).await {
+                    Some(sent) => sent.map_err(unreachable_client)?,
+                    None => break,
+                }
             }
             heard = next(&mut news) => {
                 let told = heard.as_ref().and_then(|news| wanted.told(news));
                 let may = heard.is_some_and(|news| Shelves::new(source.shelves()).has(&news.owner));
                 if let Some(told) = told.filter(|_| may) {
-                    tell(peer, told, Some(id)).await.map_err(unreachable_client)?;
+                    match until_the_end(tell(peer, told, Some(id)), &mut end).await {
+                        Some(sent) => sent.map_err(unreachable_client)?,
+                        None => break,
+                    }
                 }
             }
         }
@@ -191,6 +197,18 @@ async fn next(news: &mut Option<broadcast::Receiver<News>>) -> Option<News> {
 async fn ended(end: &mut watch::Receiver<bool>) {
     // Nobody left to tell means the same.
     let _ = end.wait_for(|ended| *ended).await;
+}
+
+/// Sends something while the client may still be told anything: once it has closed its side, answers alone are
+/// sent, and nothing else ever leaves. `None` when that comes first.
+async fn until_the_end<T>(
+    sending: impl Future<Output = T>,
+    end: &mut watch::Receiver<bool>,
+) -> Option<T> {
+    tokio::select! {
+        sent = sending => Some(sent),
+        () = ended(end) => None,
+    }
 }
 
 async fn acknowledge(

@@ -143,6 +143,10 @@ async fn index(assembled: &Assembled, output: &Output) -> Done {
         }
         if coverage.is_done {
             let unusable = coverage.unusable;
+            if unusable > 0 && present == 0 {
+                let trouble = LeftOut::new(LeftOutReason::Failed, "no vector can be used");
+                return Err(troubled(&trouble, present, tools));
+            }
             if output.json {
                 let document = json!({ "tools": tools, "vectors": present, "unusable": unusable });
                 output.document(&document)?;
