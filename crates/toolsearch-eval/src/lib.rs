@@ -22,7 +22,7 @@ pub use measure::{MeasureError, measure, resident_bytes};
 pub use metrics::{Ranks, percentile};
 pub use misses::{Miss, misses};
 pub use own::own;
-pub use report::{Index, Latency, Report, Row, Summary};
+pub use report::{Index, Latency, NINE_ROWS, Report, Row, Summary};
 pub use table::{Goal, table};
 
 #[cfg(test)]

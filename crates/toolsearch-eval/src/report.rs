@@ -96,6 +96,19 @@ pub struct Summary {
     pub no_match_recall: Option<f64>,
 }
 
+/// The rows of the mean that rankers are compared by.
+pub const NINE_ROWS: [&str; 9] = [
+    "mcp-real/agent",
+    "mcp-real/human",
+    "mcp-real/typo",
+    "livemcpbench",
+    "metatool-toole",
+    "seal-tools",
+    "stabletoolbench",
+    "bfcl",
+    "acebench-en",
+];
+
 impl Report {
     /// The mean recall among the first five over rows with these names; `None` when one is missing.
     #[must_use]

@@ -68,6 +68,37 @@ fn tools_are_read_in_every_form() {
 }
 
 #[test]
+fn a_set_grows_by_other_tools_and_asks_the_same() {
+    let path = Path::new("tools.jsonl");
+    let rows = |names: &[&str]| {
+        let row = |name: &&str| format!(r#"{{"id": "l/{name}", "server": "s", "name": "{name}"}}"#);
+        let text: Vec<String> = names.iter().map(row).collect();
+        parse_tools(&text.join("\n"), path).unwrap()
+    };
+    let set = DataSet::new("few", Arc::new(rows(&["n", "a"])), Vec::new());
+    let others = [rows(&["a", "b", "c", "d"]), rows(&["b", "z"])];
+    let grown = set.grown(&others, 4);
+    let names = |set: &DataSet| -> Vec<String> {
+        let tools = set.tools.catalog.entries().iter();
+        tools.map(|tool| tool.name.clone()).collect()
+    };
+    // b, c, d and z are new; two of them, evenly.
+    assert_eq!(names(&grown), ["a", "b", "d", "n"]);
+    assert_eq!(grown.name, "few@4");
+    assert_eq!(
+        (set.tools.place("l/n"), grown.tools.place("l/n")),
+        (Some(1), Some(3))
+    );
+    assert_eq!(grown.tools.place("l/d"), None, "no label of another set");
+    assert_eq!(names(&set.grown(&others, 1)), ["a", "n"], "nothing is lost");
+    assert_eq!(
+        set.grown(&others, 100).tools.catalog.len(),
+        6,
+        "all there are"
+    );
+}
+
+#[test]
 fn a_folder_of_lists_is_one_server_a_file() {
     let folder = std::env::temp_dir().join(format!("toolsearch-eval-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");

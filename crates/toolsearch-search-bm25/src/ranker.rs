@@ -57,9 +57,7 @@ impl Ranker for Bm25 {
         catalog: &Catalog,
         previous: Option<&Arc<dyn Index>>,
     ) -> Result<Arc<dyn Index>, SearchError> {
-        let older = previous
-            .and_then(|index| index.as_any())
-            .and_then(|index| index.downcast_ref::<Bm25Index>());
+        let older = previous.and_then(|index| index.downcast::<Bm25Index>());
         if let (Some(shared), Some(older)) = (previous, older)
             && older.parts.options == self.parts.options
             && older.catalog.fingerprint() == catalog.fingerprint()

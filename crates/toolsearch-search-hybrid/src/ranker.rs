@@ -41,9 +41,7 @@ impl Hybrid {
         catalog: &Catalog,
         previous: Option<&Arc<dyn Index>>,
     ) -> Result<Arc<HybridIndex>, SearchError> {
-        let older = previous
-            .and_then(|index| index.as_any())
-            .and_then(|index| index.downcast_ref::<HybridIndex>());
+        let older = previous.and_then(|index| index.downcast::<HybridIndex>());
         let words = self
             .words
             .index(catalog, older.map(|older| &older.words))

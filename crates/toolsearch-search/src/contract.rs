@@ -192,6 +192,14 @@ pub trait Index: fmt::Debug + Send + Sync {
     }
 }
 
+impl dyn Index {
+    /// The index as the kind that a ranker makes itself; `None` for any other.
+    #[must_use]
+    pub fn downcast<T: std::any::Any>(&self) -> Option<&T> {
+        self.as_any()?.downcast_ref()
+    }
+}
+
 #[async_trait]
 impl<T: Ranker + ?Sized> Ranker for Arc<T> {
     fn name(&self) -> &str {

@@ -41,8 +41,7 @@ impl<R: Ranker> Ranker for ExactFirst<R> {
         previous: Option<&Arc<dyn Index>>,
     ) -> Result<Arc<dyn Index>, SearchError> {
         let older = previous
-            .and_then(|index| index.as_any())
-            .and_then(|index| index.downcast_ref::<ExactIndex>())
+            .and_then(|index| index.downcast::<ExactIndex>())
             .map(|index| &index.inner);
         let inner = self.0.index(catalog, older).await?;
         Ok(Arc::new(ExactIndex {

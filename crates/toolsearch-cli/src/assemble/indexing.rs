@@ -21,12 +21,6 @@ type Made = Option<Result<Arc<dyn Index>, SearchError>>;
 #[derive(Debug)]
 struct Awaited(watch::Receiver<Made>);
 
-impl Awaited {
-    async fn get(&self) -> Result<Arc<dyn Index>, SearchError> {
-        wait(self.0.clone()).await
-    }
-}
-
 async fn wait(mut made: watch::Receiver<Made>) -> Result<Arc<dyn Index>, SearchError> {
     let given_up = || SearchError::Unavailable("no index could be made".to_owned());
     let made = made.wait_for(Option::is_some).await;
@@ -46,8 +40,7 @@ impl Ranker for InBackground {
         previous: Option<&Arc<dyn Index>>,
     ) -> Result<Arc<dyn Index>, SearchError> {
         let older = previous
-            .and_then(|index| index.as_any())
-            .and_then(|index| index.downcast_ref::<Awaited>())
+            .and_then(|index| index.downcast::<Awaited>())
             .map(|index| index.0.clone());
         let (ranker, catalog) = (Arc::clone(&self.0), catalog.clone());
         let (sender, made) = watch::channel(None);
@@ -69,7 +62,7 @@ impl Ranker for InBackground {
 #[async_trait]
 impl Index for Awaited {
     async fn search(&self, request: &SearchRequest) -> Result<SearchResponse, SearchError> {
-        self.get().await?.search(request).await
+        wait(self.0.clone()).await?.search(request).await
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {
@@ -108,8 +101,7 @@ mod tests {
         ) -> Result<Arc<dyn Index>, SearchError> {
             let told = self.go.lock().unwrap().recv();
             told.map_err(|_| SearchError::Unavailable("nobody tells".to_owned()))?;
-            let older = previous.and_then(|index| index.as_any());
-            let older = older.and_then(|index| index.downcast_ref::<Bm25Index>());
+            let older = previous.and_then(|index| index.downcast::<Bm25Index>());
             self.had_older.lock().unwrap().push(older.is_some());
             Bm25::default().index(catalog, previous).await
         }
