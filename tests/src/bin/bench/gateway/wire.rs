@@ -181,11 +181,12 @@ impl Http {
         })
     }
 
-    /// Another connection to the same session.
-    pub(super) fn beside(&self, port: u16) -> anyhow::Result<Self> {
+    /// The connection number `nth` to the same session. Each numbers its requests in a range of its
+    /// own: no two of a session may be under way with one number.
+    pub(super) fn beside(&self, port: u16, nth: usize) -> anyhow::Result<Self> {
         let mut client = Self::connect(port)?;
         client.session.clone_from(&self.session);
-        client.next = u64::from(port) << 20;
+        client.next = (nth as u64 + 1) << 32;
         Ok(client)
     }
 
