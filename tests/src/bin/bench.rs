@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         Some("plan") => plan(),
         Some("sandbox") => sandbox::run(),
         Some("proxy") => proxy::run(),
-        Some("gateway") => gateway::run(),
+        Some("gateway") => gateway::run(std::env::args().nth(2).as_deref()),
         Some("echo-server") => {
             let tools = std::env::args().nth(2).and_then(|tools| tools.parse().ok());
             gateway::serve(tools.unwrap_or(1))
