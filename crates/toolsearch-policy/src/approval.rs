@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use toolsearch_catalog::ToolId;
-use toolsearch_schema::canonical_json;
+use toolsearch_schema::canonical_object;
 
 use crate::digest::sha256;
 use crate::picture::picture;
@@ -61,7 +61,7 @@ impl ApprovalRequest {
     /// arguments, in whatever order their members stand.
     #[must_use]
     pub fn args_hash(&self) -> String {
-        let args = canonical_json(&Value::Object(self.args.clone()));
+        let args = canonical_object(self.args.iter().map(|(name, one)| (name.as_str(), one)));
         sha256([args.as_bytes()])
     }
 

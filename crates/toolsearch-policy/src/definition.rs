@@ -4,9 +4,9 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use toolsearch_catalog::ToolDescriptor;
-use toolsearch_schema::canonical_json;
+use toolsearch_schema::{canonical_json, canonical_object};
 
 use crate::digest::sha256;
 use crate::picture::picture;
@@ -30,23 +30,10 @@ impl Definition {
     /// The definition of a tool.
     #[must_use]
     pub fn of(tool: &ToolDescriptor) -> Self {
-        let mut all = Map::new();
-        all.insert("name".to_owned(), Value::from(tool.name.as_str()));
-        if let Some(title) = &tool.title {
-            all.insert("title".to_owned(), Value::from(title.as_str()));
-        }
-        let description = Value::from(tool.description.as_str());
-        all.insert("description".to_owned(), description);
-        all.insert("inputSchema".to_owned(), Value::clone(&tool.input_schema));
-        if let Some(schema) = &tool.output_schema {
-            all.insert("outputSchema".to_owned(), Value::clone(schema));
-        }
-        if let Ok(Value::Object(hints)) = serde_json::to_value(&tool.annotations)
-            && !hints.is_empty()
-        {
-            all.insert("annotations".to_owned(), Value::Object(hints));
-        }
-        Self(Value::Object(all))
+        let texts = Texts::of(tool);
+        let members = texts.members(tool).into_iter();
+        let members = members.map(|(name, value)| (name.to_owned(), value.clone()));
+        Self(Value::Object(members.collect()))
     }
 
     /// SHA-256 of the definition as canonical JSON, in 64 hexadecimal digits. The order of members
@@ -56,12 +43,57 @@ impl Definition {
         sha256([canonical_json(&self.0).as_bytes()])
     }
 
+    /// The [`Definition::hash`] of a tool's definition, which is not copied for it.
+    #[must_use]
+    pub fn hash_of(tool: &ToolDescriptor) -> String {
+        let texts = Texts::of(tool);
+        sha256([canonical_object(texts.members(tool)).as_bytes()])
+    }
+
     /// What is different in `now`, by path and at most [`MAX_CHANGES`].
     #[must_use]
     pub fn changes(&self, now: &Self) -> Vec<Change> {
         let mut changes = Vec::new();
         compare(&self.0, &now.0, "", 0, &mut changes);
         changes
+    }
+}
+
+/// What belongs to a definition and is not JSON yet.
+struct Texts {
+    name: Value,
+    title: Option<Value>,
+    description: Value,
+    annotations: Option<Value>,
+}
+
+impl Texts {
+    fn of(tool: &ToolDescriptor) -> Self {
+        let hints = serde_json::to_value(&tool.annotations).ok();
+        let said = |hints: &Value| hints.as_object().is_some_and(|hints| !hints.is_empty());
+        Self {
+            name: Value::from(tool.name.as_str()),
+            title: tool.title.as_deref().map(Value::from),
+            description: Value::from(tool.description.as_str()),
+            annotations: hints.filter(said),
+        }
+    }
+
+    /// All members of the definition.
+    fn members<'a>(&'a self, tool: &'a ToolDescriptor) -> Vec<(&'static str, &'a Value)> {
+        let title = self.title.as_ref();
+        let output = tool.output_schema.as_deref();
+        let mut members = vec![("name", &self.name)];
+        members.extend(title.map(|title| ("title", title)));
+        members.push(("description", &self.description));
+        members.push(("inputSchema", &tool.input_schema));
+        members.extend(output.map(|schema| ("outputSchema", schema)));
+        members.extend(
+            self.annotations
+                .as_ref()
+                .map(|hints| ("annotations", hints)),
+        );
+        members
     }
 }
 

@@ -15,8 +15,11 @@ pub(crate) fn sha256<const N: usize>(parts: [&[u8]; N]) -> String {
         hasher.update(part);
     }
     let mut text = String::with_capacity(64);
-    for byte in hasher.finalize() {
-        let _ = write!(text, "{byte:02x}");
+    for eight in hasher.finalize().chunks(8) {
+        let number = eight
+            .iter()
+            .fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+        let _ = write!(text, "{number:016x}");
     }
     text
 }

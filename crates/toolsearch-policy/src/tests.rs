@@ -537,7 +537,9 @@ fn consent_is_bound_to_tool_arguments_and_session() {
 fn defined(description: &str, schema: serde_json::Value) -> Definition {
     let mut tool = ToolDescriptor::new(Source::Mcp, "files", "read", schema).expect("legal");
     tool.description = description.to_owned();
-    Definition::of(&tool)
+    let definition = Definition::of(&tool);
+    assert_eq!(definition.hash(), Definition::hash_of(&tool));
+    definition
 }
 
 #[test]

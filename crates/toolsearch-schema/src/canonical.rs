@@ -6,39 +6,57 @@ use serde_json::Value;
 ///
 /// Numbers keep the digits that they were read with, so `1` and `1.0` differ.
 pub fn canonical_json(value: &Value) -> String {
-    let mut text = String::new();
-    write(value, &mut text);
-    text
+    text(|out| write(value, out))
 }
 
-fn write(value: &Value, text: &mut String) {
+/// What [`canonical_json`] gives for an object of these members, without the object being made. Of two
+/// members with one name both are written.
+pub fn canonical_object<'a>(members: impl IntoIterator<Item = (&'a str, &'a Value)>) -> String {
+    text(|out| object(members.into_iter().collect(), out))
+}
+
+fn text(write: impl FnOnce(&mut Vec<u8>)) -> String {
+    let mut out = Vec::new();
+    write(&mut out);
+    String::from_utf8(out).expect("because JSON is written as UTF-8")
+}
+
+fn write(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Object(members) => {
-            let mut sorted: Vec<(&String, &Value)> = members.iter().collect();
-            sorted.sort_unstable_by_key(|(name, _)| *name);
-            text.push('{');
-            for (index, (name, member)) in sorted.into_iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                text.push_str(&Value::from(name.as_str()).to_string());
-                text.push(':');
-                write(member, text);
-            }
-            text.push('}');
+            let members = members.iter();
+            object(
+                members.map(|(name, one)| (name.as_str(), one)).collect(),
+                out,
+            );
         }
         Value::Array(items) => {
-            text.push('[');
+            out.push(b'[');
             for (index, item) in items.iter().enumerate() {
                 if index > 0 {
-                    text.push(',');
+                    out.push(b',');
                 }
-                write(item, text);
+                write(item, out);
             }
-            text.push(']');
+            out.push(b']');
         }
-        scalar => text.push_str(&scalar.to_string()),
+        // Writing to memory cannot fail.
+        scalar => drop(serde_json::to_writer(out, scalar)),
     }
+}
+
+fn object(mut members: Vec<(&str, &Value)>, out: &mut Vec<u8>) {
+    members.sort_unstable_by_key(|(name, _)| *name);
+    out.push(b'{');
+    for (index, (name, member)) in members.into_iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        drop(serde_json::to_writer(&mut *out, name));
+        out.push(b':');
+        write(member, out);
+    }
+    out.push(b'}');
 }
 
 #[cfg(test)]
@@ -59,6 +77,10 @@ mod tests {
             a,
             r#"{"a":1917043659912705296,"b":[1,{"x":"\n","y":null}]}"#
         );
+        let members = value(r#"{"b":[1,{"y":null,"x":"\n"}],"a":1917043659912705296}"#);
+        let members = members.as_object().expect("an object").iter();
+        let members = members.map(|(name, one)| (name.as_str(), one));
+        assert_eq!(canonical_object(members), a);
         assert_ne!(
             canonical_json(&value("[1,2]")),
             canonical_json(&value("[2,1]"))

@@ -19,7 +19,7 @@ mod number;
 #[cfg(test)]
 mod testing;
 
-pub use canonical::canonical_json;
+pub use canonical::{canonical_json, canonical_object};
 pub use fault::SchemaFault;
 
 #[cfg(doctest)]

@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use futures::future::join_all;
 use serde::{Deserialize, Serialize};
+use tokio::runtime::Handle;
+use tokio::task::spawn_blocking;
 use toolsearch::catalog::{Source, ToolDescriptor, ToolId};
 use toolsearch::invoke::Listing;
 use toolsearch::policy::{Change, Definition};
@@ -77,11 +80,15 @@ impl Pinboard {
         if self.mode == Pins::Off {
             return;
         }
-        for listing in listings {
-            if listing.source != Source::Mcp || listing.tools.is_empty() {
-                continue;
-            }
-            let changed = match self.compare(&listing.owner, &listing.tools).await {
+        let servers = listings
+            .iter_mut()
+            .filter(|listing| listing.source == Source::Mcp && !listing.tools.is_empty());
+        let compared = servers.map(async |listing| {
+            let changed = self.compare_beside(listing).await;
+            (listing, changed)
+        });
+        for (listing, changed) in join_all(compared).await {
+            let changed = match changed {
                 Ok(changed) => changed,
                 Err(error) => {
                     tracing::warn!(server = %listing.owner, %error, "definitions cannot be compared");
@@ -107,6 +114,16 @@ impl Pinboard {
         }
     }
 
+    /// As [`Pinboard::compare`], on a thread of its own: there are as many servers as there are.
+    async fn compare_beside(&self, listing: &Listing) -> Result<Vec<String>, StoreError> {
+        let (board, runtime) = (self.clone(), Handle::current());
+        let (owner, tools) = (listing.owner.clone(), listing.tools.clone());
+        let compare = move || runtime.block_on(board.compare(&owner, &tools));
+        spawn_blocking(compare)
+            .await
+            .unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
+    }
+
     /// The names of the tools that became others.
     async fn compare(
         &self,
@@ -116,9 +133,8 @@ impl Pinboard {
         let mut tries = TRIES;
         loop {
             let (mut server, seen) = self.server(owner).await?;
-            let before = server.clone();
-            let changed = note(&mut server, tools, now_ms());
-            if server == before {
+            let Noted { changed, news } = note(&mut server, tools, now_ms());
+            if !news {
                 return Ok(changed);
             }
             match self.put(owner, &server, seen).await {
@@ -210,37 +226,47 @@ impl Pinboard {
     }
 }
 
+/// What a list brought.
+#[derive(Debug, Default)]
+struct Noted {
+    /// The names of the tools that became others.
+    changed: Vec<String>,
+    /// Whether there is anything to remember.
+    news: bool,
+}
+
 /// Remembers new tools and notes which became others.
-fn note(server: &mut Server, tools: &[Arc<ToolDescriptor>], now: u64) -> Vec<String> {
-    let mut changed = Vec::new();
+fn note(server: &mut Server, tools: &[Arc<ToolDescriptor>], now: u64) -> Noted {
+    let mut noted = Noted::default();
     for tool in tools {
-        let definition = Definition::of(tool);
-        let hash = definition.hash();
+        let hash = Definition::hash_of(tool);
         match server.get_mut(&tool.name) {
             None => {
+                noted.news = true;
                 let pin = Pin {
                     hash,
-                    definition: Some(definition),
+                    definition: Some(Definition::of(tool)),
                     since_ms: now,
                     approved: false,
                     next: None,
                 };
                 server.insert(tool.name.clone(), pin);
             }
-            Some(pin) if pin.hash == hash => pin.next = None,
+            Some(pin) if pin.hash == hash => noted.news |= pin.next.take().is_some(),
             Some(pin) => {
                 if pin.next.as_ref().is_none_or(|next| next.hash != hash) {
+                    noted.news = true;
                     pin.next = Some(Box::new(Next {
                         hash,
-                        definition: Some(definition),
+                        definition: Some(Definition::of(tool)),
                         seen_ms: now,
                     }));
                 }
-                changed.push(tool.name.clone());
+                noted.changed.push(tool.name.clone());
             }
         }
     }
-    changed
+    noted
 }
 
 fn record(server: &Server) -> Result<NewRecord, StoreError> {
