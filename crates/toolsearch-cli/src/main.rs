@@ -69,12 +69,17 @@ fn perform(cli: &Cli, output: &Output) -> Done {
     done
 }
 
-/// Serving has many things to do at once; everything else starts quicker on one thread.
+/// Serving has many things to do at once; everything else starts quicker on one thread. Over standard
+/// input and output there is one client, whose messages would only be handed from thread to thread:
+/// one thread passes half as many calls again. What takes long runs beside it.
 fn runtime(command: &Command) -> std::io::Result<Runtime> {
     let mut builder = match command {
         Command::Serve(_) => Builder::new_multi_thread(),
         _ => Builder::new_current_thread(),
     };
+    if matches!(command, Command::Serve(args) if args.http.is_none()) {
+        builder.worker_threads(1);
+    }
     builder.enable_all().build()
 }
 

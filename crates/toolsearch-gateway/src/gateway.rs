@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use crate::service::Connection;
 use crate::source::SessionSource;
-use crate::stdio::Wire;
+use crate::stdio::{Wire, standard};
 
 /// Limits of a gateway.
 #[derive(Debug, Clone)]
@@ -79,13 +79,14 @@ impl Gateway {
     /// Serves the client on standard input and output. Nothing else in the process may write to
     /// standard output.
     ///
-    /// A read of standard input cannot be interrupted: a process that ends for another reason than
-    /// its end should not wait for the runtime's blocking threads.
+    /// A read of a terminal or a file cannot be interrupted: a process that ends for another reason
+    /// than its end should not wait for the runtime's blocking threads.
     ///
     /// # Errors
     /// As [`Gateway::serve`].
     pub async fn serve_stdio(&self) -> Result<(), ServeError> {
-        self.serve(tokio::io::stdin(), tokio::io::stdout()).await
+        let (input, output) = standard::streams();
+        self.serve(input, output).await
     }
 
     /// Serves one client over a pair of byte streams, one JSON message a line, until it closes its

@@ -220,7 +220,9 @@ impl Connection {
             progress: token.as_ref().map(|_| Arc::clone(&reports) as _),
             request: None,
         };
-        let answer = reporting(&reports, &context.peer, token, call.run(&session, with)).await;
+        // A future of its own place: this one is moved several times before it runs.
+        let running = Box::pin(call.run(&session, with));
+        let answer = reporting(&reports, &context.peer, token, running).await;
         Ok(raw(answer::result(answer, Era::Handshake)))
     }
 

@@ -3,6 +3,7 @@
 
 mod lines;
 pub(crate) mod read;
+pub(crate) mod standard;
 
 use std::collections::HashMap;
 use std::future::Future;
