@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
+use toolsearch::catalog::json_bytes;
 use toolsearch::mode::{Rendered, SurfaceTool};
 use toolsearch_dialect::{Arguments, Call, Dialect};
 
@@ -139,11 +140,11 @@ impl Message {
 pub(crate) fn size(answer: &Rendered) -> usize {
     let block = |block: &Value| match block.get("text").and_then(Value::as_str) {
         Some(text) => text.len(),
-        None => block.to_string().len(),
+        None => json_bytes(block),
     };
     let content: usize = answer.content.iter().map(block).sum();
     match (&answer.structured, answer.content.is_empty()) {
-        (Some(structured), true) => structured.to_string().len(),
+        (Some(structured), true) => json_bytes(structured),
         _ => content,
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::fingerprint::{Fingerprint, Hasher};
 use crate::id::{IdError, Source, ToolId};
+use crate::size::json_bytes;
 
 /// Whether text of a tool may stand in prompt text that the operator vouches for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -207,10 +208,7 @@ impl ToolDescriptor {
     /// Bytes of [`ToolDescriptor::to_direct_json`] as serialised, without making it.
     #[must_use]
     pub fn direct_bytes(&self) -> usize {
-        let mut counted = Count(0);
-        // Counting cannot fail, and the value has string keys.
-        let _ = serde_json::to_writer(&mut counted, &self.direct());
-        counted.0
+        json_bytes(&self.direct())
     }
 
     fn direct(&self) -> Direct<'_> {
@@ -232,17 +230,4 @@ struct Direct<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'a str>,
     input_schema: &'a Value,
-}
-
-struct Count(usize);
-
-impl std::io::Write for Count {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }

@@ -11,6 +11,7 @@ mod id;
 mod lookup;
 mod near;
 mod outcome;
+mod size;
 
 pub use catalog::{Catalog, CatalogBuilder, Change, Diff, Rejected, RejectedReason};
 pub use descriptor::{
@@ -20,6 +21,7 @@ pub use fingerprint::Fingerprint;
 pub use id::{IdError, MAX_ID_BYTES, Source, ToolId};
 pub use lookup::{LookupError, MAX_SUGGESTIONS};
 pub use outcome::{Block, Outcome, Provenance, text_block};
+pub use size::json_bytes;
 
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::descriptor::Trust;
 use crate::id::ToolId;
+use crate::size::json_bytes;
 
 /// One content block of a result as its owner sent it: an object with a `type`.
 pub type Block = Value;
@@ -151,16 +152,8 @@ impl Outcome {
     /// Bytes of everything in the result, as serialised.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let content: usize = self
-            .content
-            .iter()
-            .map(|block| block.to_string().len())
-            .sum();
-        content
-            + self
-                .structured
-                .as_ref()
-                .map_or(0, |value| value.to_string().len())
+        let content: usize = self.content.iter().map(json_bytes).sum();
+        content + self.structured.as_ref().map_or(0, json_bytes)
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
+use toolsearch_catalog::json_bytes;
 use toolsearch_schema::names::sanitise_label;
 
 use crate::ask::{Ask, ClientCapability, Question};
@@ -176,7 +177,7 @@ impl Clients {
 /// The parameters as a client gets them.
 fn params(question: &ServerQuestion) -> Option<Value> {
     let mut params = question.params.clone();
-    if params.to_string().len() > MAX_QUESTION_BYTES {
+    if json_bytes(&params) > MAX_QUESTION_BYTES {
         return None;
     }
     if question.kind == ClientCapability::Elicitation {

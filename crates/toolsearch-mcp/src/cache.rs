@@ -102,7 +102,7 @@ impl Cache {
         if file.format != FORMAT || file.identity != self.identity {
             return None;
         }
-        let mut collector = Collector::new(spec, redactor);
+        let mut collector = Collector::new(spec, redactor).stale();
         collector.about(&file.profile.into_info());
         collector.page(json!({ "tools": file.tools }));
         Some(Cached {

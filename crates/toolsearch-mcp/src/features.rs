@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
+use toolsearch_catalog::json_bytes;
 use toolsearch_invoke::{Caller, InvokeError};
 
 use crate::connection::{CallError, Connection};
@@ -212,7 +213,7 @@ async fn pages(
             break;
         };
         for entry in read {
-            bytes += entry.to_string().len();
+            bytes += json_bytes(&entry);
             if entries.len() >= MAX_ENTRIES || bytes > MAX_LIST_BYTES {
                 return Ok(entries);
             }

@@ -2,12 +2,12 @@
 //! is set aside by name and the others stay.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rmcp::model::ServerPeerInfo;
 use serde_json::{Map, Value, json};
 use toolsearch_catalog::{
-    Annotations, Fingerprint, Rejected, RejectedReason, Source, ToolDescriptor,
+    Annotations, Fingerprint, Rejected, RejectedReason, Source, ToolDescriptor, json_bytes,
 };
 use toolsearch_schema::headers::marked_arguments;
 
@@ -34,18 +34,33 @@ pub(crate) struct ToolList {
     pub(crate) tools: Vec<Arc<ToolDescriptor>>,
     pub(crate) rejected: Vec<Rejected>,
     pub(crate) warnings: Vec<String>,
-    pub(crate) fingerprint: Fingerprint,
+    fingerprint: OnceLock<Fingerprint>,
+    stale: OnceLock<Vec<Arc<ToolDescriptor>>>,
 }
 
 impl ToolList {
-    /// The same tools, marked as coming from an earlier time.
-    pub(crate) fn stale_tools(&self) -> Vec<Arc<ToolDescriptor>> {
-        let stale = |tool: &Arc<ToolDescriptor>| {
-            let mut tool = ToolDescriptor::clone(tool);
-            tool.stale = true;
-            Arc::new(tool)
+    /// The same tools, marked as coming from an earlier time: made once, so that all sessions share
+    /// them.
+    pub(crate) fn stale_tools(&self) -> &[Arc<ToolDescriptor>] {
+        let stale = |tool: &Arc<ToolDescriptor>| match tool.stale {
+            true => Arc::clone(tool),
+            false => {
+                let mut tool = ToolDescriptor::clone(tool);
+                tool.stale = true;
+                Arc::new(tool)
+            }
         };
-        self.tools.iter().map(stale).collect()
+        self.stale
+            .get_or_init(|| self.tools.iter().map(stale).collect())
+    }
+
+    /// Equal for lists with the same tools in the same order.
+    pub(crate) fn fingerprint(&self) -> &Fingerprint {
+        self.fingerprint.get_or_init(|| {
+            let hashes: Vec<Fingerprint> =
+                self.tools.iter().map(|tool| tool.fingerprint()).collect();
+            Fingerprint::over(hashes.iter().map(|hash| hash.as_str().as_bytes()))
+        })
     }
 }
 
@@ -58,8 +73,10 @@ pub(crate) struct Collector<'a> {
     /// Arguments are repeated in headers: the server is at an address, and requests stand for
     /// themselves.
     repeats: bool,
-    /// The definition behind every name so far.
-    seen: BTreeMap<String, Fingerprint>,
+    /// The list was given to an earlier process.
+    stale: bool,
+    /// The place of every name so far.
+    seen: BTreeMap<String, usize>,
     cursors: Vec<String>,
     count: usize,
     bytes: usize,
@@ -75,6 +92,7 @@ impl<'a> Collector<'a> {
             redactor,
             about: None,
             repeats: false,
+            stale: false,
             seen: BTreeMap::new(),
             cursors: Vec::new(),
             count: 0,
@@ -83,6 +101,12 @@ impl<'a> Collector<'a> {
             rejected: Vec::new(),
             warnings: Vec::new(),
         }
+    }
+
+    /// Marks all tools as coming from an earlier time.
+    pub(crate) const fn stale(mut self) -> Self {
+        self.stale = true;
+        self
     }
 
     /// Remembers what the server says about itself: its title, its description, and the first sentence
@@ -150,8 +174,6 @@ impl<'a> Collector<'a> {
     }
 
     pub(crate) fn finish(self) -> ToolList {
-        let hashes: Vec<Fingerprint> = self.tools.iter().map(|tool| tool.fingerprint()).collect();
-        let fingerprint = Fingerprint::over(hashes.iter().map(|hash| hash.as_str().as_bytes()));
         let Self {
             tools,
             rejected,
@@ -162,15 +184,16 @@ impl<'a> Collector<'a> {
             tools,
             rejected,
             warnings,
-            fingerprint,
+            fingerprint: OnceLock::new(),
+            stale: OnceLock::new(),
         }
     }
 
     /// Takes one tool; false when the list has become too long.
     fn tool(&mut self, tool: Value) -> bool {
         self.count += 1;
-        let text = tool.to_string();
-        self.bytes += text.len();
+        let bytes = json_bytes(&tool);
+        self.bytes += bytes;
         if self.count > MAX_TOOLS || self.bytes > MAX_LIST_BYTES {
             self.warn(format!(
                 "the list ends after {} tools: it is too long",
@@ -186,18 +209,18 @@ impl<'a> Collector<'a> {
         if !name.is_empty() && (!self.spec.tools.accepts(&name) || is_for_apps_only(&tool)) {
             return true;
         }
-        if text.len() > MAX_TOOL_BYTES {
+        if bytes > MAX_TOOL_BYTES {
             self.reject(
                 &name,
                 format!("the definition is larger than {MAX_TOOL_BYTES} bytes"),
             );
             return true;
         }
-        let hash = Fingerprint::over([text.as_bytes()]);
         match descriptor(self.spec, tool).and_then(|tool| self.callable(tool)) {
             Ok(mut tool) => {
                 tool.owner_description.clone_from(&self.about);
-                self.add(tool, hash);
+                tool.stale = self.stale;
+                self.add(tool);
             }
             Err(reason) => self.reject(&name, reason),
         }
@@ -212,10 +235,10 @@ impl<'a> Collector<'a> {
         Ok(tool)
     }
 
-    fn add(&mut self, tool: ToolDescriptor, hash: Fingerprint) {
+    fn add(&mut self, tool: ToolDescriptor) {
         if let Some(first) = self.seen.get(&tool.name) {
             let name = self.printable(&tool.name);
-            if *first == hash {
+            if self.tools[*first].fingerprint() == tool.fingerprint() {
                 self.warn(format!("the tool `{name}` came twice"));
             } else {
                 let reason = RejectedReason::DuplicateId(tool.id);
@@ -224,7 +247,7 @@ impl<'a> Collector<'a> {
             }
             return;
         }
-        self.seen.insert(tool.name.clone(), hash);
+        self.seen.insert(tool.name.clone(), self.tools.len());
         self.tools.push(Arc::new(tool));
     }
 

@@ -64,12 +64,11 @@ impl McpServer {
 
     /// The last list without asking anybody: of this process, or of an earlier one with its tools
     /// marked stale. `None` when no list was ever kept. Starts nothing.
-    #[must_use]
-    pub fn list_cached(&self) -> Option<Listing> {
-        let known = self.keeper.shared.known();
+    pub async fn list_cached(&self) -> Option<Listing> {
+        let known = self.known().await;
         let list = known.list.as_ref()?;
         let tools = match known.cached {
-            true => list.stale_tools(),
+            true => list.stale_tools().to_vec(),
             false => list.tools.clone(),
         };
         let mut listing = Listing::new(Source::Mcp, &self.spec().name, tools);
@@ -88,11 +87,13 @@ impl McpServer {
             Ok(connection) => connection,
             Err(Down::Starting(since)) => {
                 let reason = format!("still starting, {} s so far", since.as_secs());
-                return self.outage(OutageKind::Starting, &reason);
+                return self.outage(OutageKind::Starting, &reason).await;
             }
-            Err(Down::Failed(reason)) => return self.outage(OutageKind::Failed, &reason),
+            Err(Down::Failed(reason)) => {
+                return self.outage(OutageKind::Failed, &reason).await;
+            }
             Err(Down::WantsAuth(reason)) => {
-                return self.outage(OutageKind::NeedsConfiguration, &reason);
+                return self.outage(OutageKind::NeedsConfiguration, &reason).await;
             }
         };
         match connection.tools(deadline).await {
@@ -116,11 +117,11 @@ impl McpServer {
                     true => OutageKind::NeedsConfiguration,
                     false => OutageKind::Failed,
                 };
-                self.outage(kind, &reason)
+                self.outage(kind, &reason).await
             }
             None => {
                 let reason = "connected, but the list of tools is not there yet";
-                self.outage(OutageKind::Starting, reason)
+                self.outage(OutageKind::Starting, reason).await
             }
         }
     }
@@ -200,15 +201,28 @@ impl McpServer {
         self.keeper.close().await;
     }
 
-    fn outage(&self, kind: OutageKind, reason: &str) -> Listing {
+    /// What is known of the list. The first time that is read from the disk, beside what the runtime
+    /// does: a long list takes milliseconds to read.
+    async fn known(&self) -> Known {
+        if !self.keeper.shared.list().looked {
+            let keeper = Arc::clone(&self.keeper);
+            let read = tokio::task::spawn_blocking(move || keeper.shared.known());
+            if let Ok(known) = read.await {
+                return known;
+            }
+        }
+        self.keeper.shared.known()
+    }
+
+    async fn outage(&self, kind: OutageKind, reason: &str) -> Listing {
         let name = &self.spec().name;
         let outage = Outage::new(name, kind, clip(reason, MAX_REASON_CHARS));
         let mut listing = Listing::outage(Source::Mcp, outage);
         let Known {
             list, description, ..
-        } = self.keeper.shared.known();
+        } = self.known().await;
         if let Some(list) = list {
-            listing.tools = list.stale_tools();
+            listing.tools = list.stale_tools().to_vec();
             listing.description = description;
         }
         listing

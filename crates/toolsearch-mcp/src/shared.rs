@@ -46,7 +46,8 @@ pub(crate) struct Known {
     pub(crate) at: Option<SystemTime>,
     /// It was given to an earlier process.
     pub(crate) cached: bool,
-    looked: bool,
+    /// Whether it was looked for on the disk.
+    pub(crate) looked: bool,
 }
 
 /// The last thing that went wrong.
@@ -102,7 +103,7 @@ impl Shared {
             && known
                 .list
                 .as_ref()
-                .is_some_and(|old| old.fingerprint == list.fingerprint);
+                .is_some_and(|old| old.fingerprint() == list.fingerprint());
         *known = Known {
             list: Some(list),
             description: description.to_owned(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use toolsearch_catalog::{Catalog, Source, ToolDescriptor, ToolId};
+use toolsearch_catalog::{Catalog, Source, ToolDescriptor, ToolId, json_bytes};
 use toolsearch_schema::names::{is_provider_name, provider_name, sanitise_label};
 use toolsearch_schema::provider::provider_form;
 
@@ -247,7 +247,7 @@ impl Surface {
     /// Bytes of the declared tools as serialised.
     #[must_use]
     pub fn tool_bytes(&self) -> usize {
-        self.to_json().to_string().len()
+        json_bytes(&self.to_json())
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use toolsearch_catalog::{Block, Outcome, Source, ToolDescriptor, ToolId, text_block};
+use toolsearch_catalog::{Block, Outcome, Source, ToolDescriptor, ToolId, json_bytes, text_block};
 use toolsearch_invoke::{Invocation, InvokeError, Invoker};
 use toolsearch_mode::OWN_TOOLS;
 
@@ -86,10 +86,7 @@ impl Results {
     /// not text and pass whole.
     pub(crate) fn budgeted(&self, outcome: Outcome, budget: usize) -> Outcome {
         let text: usize = outcome.content.iter().map(text_bytes).sum();
-        let structured = outcome
-            .structured
-            .as_ref()
-            .map_or(0, |value| value.to_string().len());
+        let structured = outcome.structured.as_ref().map_or(0, json_bytes);
         if text <= budget && structured <= budget {
             return outcome;
         }
@@ -200,7 +197,7 @@ fn text_bytes(block: &Block) -> usize {
             .get("text")
             .and_then(Value::as_str)
             .map_or(0, str::len),
-        _ => block.to_string().len(),
+        _ => json_bytes(block),
     }
 }
 

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use tokio::runtime::Handle;
 use tokio::sync::{broadcast, watch};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 use toolsearch::catalog::Source;
 use toolsearch::invoke::{Listing, Provider};
@@ -342,7 +343,13 @@ impl SeatSource {
             request.session = Some(previous.id().to_owned());
             request.continues = Some(previous.clone());
         }
-        assembled.open_with(request).await.map_err(told)
+        // A plan over thousands of tools takes a while; calls of other sessions go on beside it.
+        let runtime = Handle::current();
+        let planned = spawn_blocking(move || runtime.block_on(assembled.open_with(request)));
+        match planned.await {
+            Ok(session) => session.map_err(told),
+            Err(error) => Err(SourceError::new(format!("planning failed: {error}"))),
+        }
     }
 }
 
@@ -441,7 +448,7 @@ async fn first_list(
     changes: watch::Sender<u64>,
     _starting: Starting,
 ) {
-    if server.list_cached().is_some() {
+    if server.list_cached().await.is_some() {
         // The first client is answered from what is known; processes that start would slow that down. A
         // call does not wait for this: it starts its server.
         let came = timeout(HEAD_START, opened.wait_for(|opened| *opened));

@@ -169,8 +169,9 @@ impl Sources {
     /// process are not waited for, and not started for this.
     pub(crate) async fn list_within(&self, wait: Duration) -> Vec<Listing> {
         let lists = self.servers.iter().map(async |server| {
+            let known = server.list_cached().await;
             let status = server.status();
-            let known = server.list_cached().filter(|_| status.stale);
+            let known = known.filter(|_| status.stale);
             match known {
                 Some(mut known) if status.state == UpstreamState::Stopped => {
                     let reason = "not started yet; its tools are those of an earlier start";

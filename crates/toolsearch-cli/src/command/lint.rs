@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use toolsearch::catalog::{ToolDescriptor, ToolId};
+use toolsearch::catalog::{ToolDescriptor, ToolId, json_bytes};
 use toolsearch::mode::is_own;
 use toolsearch::runtime::Session;
 
@@ -106,7 +106,7 @@ fn one<'a>(tool: &'a ToolDescriptor, findings: &mut Vec<Finding<'a>>) {
         ),
         _ => {}
     }
-    let bytes = tool.input_schema.to_string().len();
+    let bytes = json_bytes(&*tool.input_schema);
     if bytes > LARGE_SCHEMA {
         find(
             "large-schema",

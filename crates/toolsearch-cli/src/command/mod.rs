@@ -26,7 +26,7 @@ mod search;
 mod serve;
 mod sessions;
 
-use toolsearch::catalog::Outcome;
+use toolsearch::catalog::{Outcome, json_bytes};
 use toolsearch::mode::Response;
 
 use crate::assemble::{Assembled, Purpose};
@@ -108,7 +108,7 @@ fn outcome_text(outcome: &Outcome) -> String {
             (kind, _) => parts.push(format!(
                 "[{}, {} bytes]",
                 kind.unwrap_or("unknown content"),
-                block.to_string().len()
+                json_bytes(block)
             )),
         }
     }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
+use toolsearch_catalog::json_bytes;
 use toolsearch_invoke::Caller;
 
 use crate::peer::{Ask, AskKind, AskReply, ClientPeer};
@@ -54,7 +55,7 @@ impl Asks {
         let (Some(peer), Some(outgoing)) = (self.shared.peer(), self.outgoing.clone()) else {
             return false;
         };
-        let too_large = || params.to_string().len() > MAX_QUESTION_BYTES;
+        let too_large = || json_bytes(&params) > MAX_QUESTION_BYTES;
         if self.open.len() >= MAX_OPEN || !peer.offers().contains(&kind) || too_large() {
             return false;
         }

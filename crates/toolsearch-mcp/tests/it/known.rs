@@ -18,7 +18,7 @@ async fn a_list_is_asked_for_once_however_often_it_is_wanted() {
         server.list().await;
         server.list_within(Duration::ZERO).await;
         call_text(&server, "echo").await;
-        assert!(server.list_cached().is_some());
+        assert!(server.list_cached().await.is_some());
     }
     assert_eq!(log.with_method("tools/list").len(), 1);
     assert_eq!(log.with_method("initialize").len(), 1);
@@ -30,7 +30,7 @@ async fn the_tools_of_an_earlier_process_are_known_before_a_server_is_started() 
     let mut first = spec(&with_echo(json!({}), &["more"]));
     first.cache = Some(folder.path().to_owned());
     let server = McpServer::new(first.clone());
-    assert!(server.list_cached().is_none());
+    assert!(server.list_cached().await.is_none());
     let live = server.list().await;
     assert!(live.tools.iter().all(|tool| !tool.stale));
     // The file is written beside; ending the server does not wait for it.
@@ -47,7 +47,7 @@ async fn the_tools_of_an_earlier_process_are_known_before_a_server_is_started() 
     server.shutdown().await;
 
     let next = McpServer::new(first.clone());
-    let known = next.list_cached().expect("kept on disk");
+    let known = next.list_cached().await.expect("kept on disk");
     assert_eq!(names(&known), ["echo", "more"]);
     assert!(known.tools.iter().all(|tool| tool.stale));
     assert_eq!(known.description, live.description);
@@ -73,18 +73,18 @@ async fn the_tools_of_an_earlier_process_are_known_before_a_server_is_started() 
     let mut narrow = first.clone();
     narrow.tools = toolsearch_mcp::ToolFilter::new(Vec::new(), vec!["more".to_owned()]);
     assert_eq!(
-        names(&McpServer::new(narrow).list_cached().unwrap()),
+        names(&McpServer::new(narrow).list_cached().await.unwrap()),
         ["echo"]
     );
     let other = cached(&json!({ "tools": [] }), folder.path());
-    assert!(other.list_cached().is_none());
+    assert!(other.list_cached().await.is_none());
     let aside = tempfile::tempdir().unwrap();
     let mut beside = first;
     beside.cache = Some(aside.path().to_owned());
     let path = aside.path().join(path.file_name().unwrap());
     for broken in ["{", "{\"format\": 1}", "[]"] {
         std::fs::write(&path, broken).unwrap();
-        let known = McpServer::new(beside.clone()).list_cached();
+        let known = McpServer::new(beside.clone()).list_cached().await;
         assert!(known.is_none(), "{broken}");
     }
 }
