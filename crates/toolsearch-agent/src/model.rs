@@ -143,7 +143,7 @@ pub(crate) fn size(answer: &Rendered) -> usize {
         None => json_bytes(block),
     };
     let content: usize = answer.content.iter().map(block).sum();
-    match (&answer.structured, answer.content.is_empty()) {
+    match (answer.structured.as_deref(), answer.content.is_empty()) {
         (Some(structured), true) => json_bytes(structured),
         _ => content,
     }

@@ -153,7 +153,7 @@ impl Outcome {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let content: usize = self.content.iter().map(json_bytes).sum();
-        content + self.structured.as_ref().map_or(0, json_bytes)
+        content + self.structured.as_deref().map_or(0, json_bytes)
     }
 }
 

@@ -86,7 +86,7 @@ impl Results {
     /// not text and pass whole.
     pub(crate) fn budgeted(&self, outcome: Outcome, budget: usize) -> Outcome {
         let text: usize = outcome.content.iter().map(text_bytes).sum();
-        let structured = outcome.structured.as_ref().map_or(0, json_bytes);
+        let structured = outcome.structured.as_deref().map_or(0, json_bytes);
         if text <= budget && structured <= budget {
             return outcome;
         }
