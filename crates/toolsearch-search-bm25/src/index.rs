@@ -11,7 +11,7 @@ use crate::document::{Field, Reader};
 use crate::options::Options;
 use crate::segment::{Averages, Gathered, Known, Segment, Totals};
 use crate::sums::Scratch;
-use crate::synonyms::Synonyms;
+use crate::synonyms::{Meant, Synonyms};
 use crate::verbs::Deed;
 use crate::vocabulary::as_u32;
 use crate::words::Words;
@@ -74,6 +74,8 @@ pub struct Bm25Index {
     slots: Vec<u32>,
     /// How many tools with a term of the first segment are gone; empty when none is.
     gone: Vec<u32>,
+    /// The terms of the words that something may mean, by their numbers.
+    meant: Vec<Option<Term>>,
     scratches: Mutex<Vec<Scratch>>,
 }
 
@@ -95,12 +97,21 @@ impl Bm25Index {
     pub(crate) fn build(parts: &Arc<Parts>, catalog: &Catalog, previous: Option<&Self>) -> Self {
         let previous = previous.filter(|index| index.parts.options == parts.options);
         let Some(previous) = previous else {
-            return Self::afresh(parts, catalog, None, &vec![GONE; catalog.len()]);
+            let nothing = vec![GONE; catalog.len()];
+            return Self::afresh(parts, catalog, None, &nothing).with_meant();
         };
         let slots = previous.slots_of(catalog);
         previous
             .changed(catalog, &slots)
             .unwrap_or_else(|| Self::afresh(parts, catalog, Some(previous), &slots))
+            .with_meant()
+    }
+
+    /// Finds the words that something may mean once for all queries.
+    fn with_meant(mut self) -> Self {
+        let words = self.parts.synonyms.meant().iter();
+        self.meant = words.map(|word| self.find(word)).collect();
+        self
     }
 
     /// One large segment of everything.
@@ -126,6 +137,7 @@ impl Bm25Index {
             places: (0..as_u32(catalog.len())).collect(),
             slots: (0..as_u32(catalog.len())).collect(),
             gone: Vec::new(),
+            meant: Vec::new(),
             scratches: Mutex::default(),
         }
     }
@@ -170,6 +182,7 @@ impl Bm25Index {
             places,
             slots: new_slots,
             gone,
+            meant: Vec::new(),
             scratches: Mutex::default(),
         })
     }
@@ -233,6 +246,20 @@ impl Bm25Index {
             .each_ref()
             .map(|segment| segment.vocabulary.find(text).unwrap_or(NONE));
         Some(Term { numbers }).filter(|term| self.frequency(*term) > 0)
+    }
+
+    /// The term of a word that something may mean, when a tool has it.
+    pub(crate) fn meant(&self, word: Meant) -> Option<Term> {
+        self.meant[usize::from(word.0)]
+    }
+
+    /// Orders terms as their texts.
+    pub(crate) fn compare(&self, a: Term, b: Term) -> Ordering {
+        match (Self::number(a, 0), Self::number(b, 0)) {
+            // The numbers of a segment are in the order of the texts.
+            (Some(a), Some(b)) => a.cmp(&b),
+            _ => self.text(a).cmp(self.text(b)),
+        }
     }
 
     /// The terms that begin with `c` and that `wanted` takes.
@@ -374,7 +401,9 @@ impl Bm25Index {
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let segments: usize = self.segments.iter().map(|one| one.heap_bytes()).sum();
-        segments + 4 * (self.places.capacity() + self.slots.capacity() + self.gone.capacity())
+        segments
+            + 4 * (self.places.capacity() + self.slots.capacity() + self.gone.capacity())
+            + size_of::<Option<Term>>() * self.meant.capacity()
     }
 }
 

@@ -2,6 +2,7 @@
 //! query is taken to be in that language.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::{Arc, LazyLock};
 
 use crate::options::WordOptions;
@@ -157,17 +158,24 @@ impl Lexicon {
     /// The English of a folded word, or of two words with a space between.
     pub(crate) fn english(&self, word: &str) -> Option<&str> {
         let word = word.strip_prefix(ARTICLE).unwrap_or(word);
-        if let Some(english) = self.stems.get(word) {
-            return Some(english);
+        let mut start = word;
+        loop {
+            let below = (Bound::Unbounded, Bound::Included(start));
+            let (stem, english) = self.stems.range::<str, _>(below).next_back()?;
+            if start.starts_with(stem) {
+                let is_whole = stem.len() == word.len();
+                return (is_whole || stem.chars().nth(2).is_some()).then_some(english);
+            }
+            // A shorter stem with which the word begins is also the beginning of this one.
+            start = &start[..shared(start, stem)];
         }
-        let ends = word.char_indices().map(|(at, _)| at).skip(3);
-        let ends: Vec<usize> = ends.collect();
-        let prefixes = ends.into_iter().rev().map(|end| &word[..end]);
-        prefixes
-            .filter_map(|prefix| self.stems.get(prefix))
-            .map(String::as_str)
-            .next()
     }
+}
+
+/// Bytes of the characters with which both texts begin.
+fn shared(a: &str, b: &str) -> usize {
+    let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b);
+    same.map(|(c, _)| c.len_utf8()).sum()
 }
 
 /// United spellings in lower case, with everything else as it is.

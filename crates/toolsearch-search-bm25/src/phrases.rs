@@ -3,15 +3,16 @@
 
 use crate::index::{Bm25Index, Term};
 use crate::query::Asked;
+use crate::synonyms::Meant;
 use crate::words::Shape;
 
 /// Places of two neighbouring words that tools write as one, `mind map` as `mindmap`, in either order.
-pub(crate) fn joined(index: &Bm25Index, asked: &[Asked]) -> Vec<(usize, Term)> {
+pub(crate) fn joined(index: &Bm25Index, asked: &[Asked<'_>]) -> Vec<(usize, Term)> {
     let mut found = Vec::new();
     if index.parts.options.joined_words <= 0.0 {
         return found;
     }
-    let is_plain = |word: &Asked| word.shape == Shape::Whole && !word.common && !word.has_parts;
+    let is_plain = |word: &Asked<'_>| word.shape == Shape::Whole && !word.common && !word.has_parts;
     let mut word = String::new();
     for (at, two) in asked.windows(2).enumerate() {
         if !two.iter().all(is_plain) {
@@ -31,14 +32,15 @@ pub(crate) fn joined(index: &Bm25Index, asked: &[Asked]) -> Vec<(usize, Term)> {
 pub(crate) struct Phrase<'a> {
     pub(crate) at: usize,
     pub(crate) length: usize,
-    pub(crate) meant: &'a [String],
+    pub(crate) meant: &'a [Meant],
 }
 
 /// The phrases of a query.
-pub(crate) fn phrases<'a>(index: &'a Bm25Index, asked: &[Asked]) -> Vec<Phrase<'a>> {
+pub(crate) fn phrases<'a>(index: &'a Bm25Index, asked: &[Asked<'_>]) -> Vec<Phrase<'a>> {
     let mut found = Vec::new();
     if index.parts.options.phrase_weight > 0.0 {
-        let terms: Vec<&str> = asked.iter().map(|word| word.term.as_str()).collect();
+        let terms = asked.iter().map(|word| (&*word.term, word.meaning));
+        let terms: Vec<_> = terms.collect();
         let synonyms = &index.parts.synonyms;
         synonyms.phrases(&terms, |at, length, meant| {
             found.push(Phrase { at, length, meant });

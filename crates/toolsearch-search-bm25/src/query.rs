@@ -4,6 +4,7 @@
 use crate::index::{Bm25Index, Term};
 use crate::phrases::{Phrase, joined, phrases};
 use crate::repair::near_terms;
+use crate::synonyms::{Meaning, Meant};
 use crate::verbs::Deed;
 use crate::words::{Kind, Shape};
 
@@ -81,9 +82,14 @@ pub(crate) struct Query {
 }
 
 /// One word of a query.
-pub(crate) struct Asked {
+pub(crate) struct Asked<'a> {
     pub(crate) word: String,
     pub(crate) term: String,
+    /// The term of the index, when a tool has it.
+    pub(crate) found: Option<Term>,
+    pub(crate) meaning: Option<&'a Meaning>,
+    /// What the word is short for.
+    pub(crate) expansion: &'a [Meant],
     pub(crate) shape: Shape,
     pub(crate) common: bool,
     pub(crate) capital: bool,
@@ -146,9 +152,12 @@ impl Query {
 
     /// Puts the groups in order; of several with the same first term the heaviest stays.
     fn close(&mut self, index: &Bm25Index) {
-        let first = |group: &Group| group.alternatives.first().map(|one| index.text(one.term));
+        let first = |group: &Group| group.alternatives.first().map(|one| one.term);
         self.groups.sort_by(|a, b| {
-            let by_term = first(a).cmp(&first(b));
+            let by_term = match (first(a), first(b)) {
+                (Some(a), Some(b)) => index.compare(a, b),
+                (a, b) => a.is_some().cmp(&b.is_some()),
+            };
             by_term.then_with(|| b.mass.total_cmp(&a.mass))
         });
         self.groups
@@ -157,21 +166,17 @@ impl Query {
     }
 
     /// Adds a word that the index has; false when it has not.
-    fn known(&mut self, index: &Bm25Index, word: &Asked, weight: f32, counts: bool) -> bool {
-        let Some(term) = index.find(&word.term) else {
+    fn known(&mut self, index: &Bm25Index, word: &Asked<'_>, weight: f32, counts: bool) -> bool {
+        let Some(term) = word.found else {
             return false;
         };
         let mut alternatives = vec![Alternative { term, weight }];
-        if counts {
-            let lesser = index.parts.options.synonym_weight * weight;
-            alternatives.extend(synonyms(index, word, lesser));
-            let hinted = index.parts.options.hint_weight * weight;
-            extend(
-                index,
-                &mut alternatives,
-                index.parts.synonyms.hints(&word.term),
-                hinted,
-            );
+        if counts && let Some(meaning) = word.meaning {
+            let options = &index.parts.options;
+            alternatives.reserve_exact(meaning.others.len() + meaning.hints.len());
+            alternatives.extend(synonyms(index, meaning, options.synonym_weight * weight));
+            let hinted = options.hint_weight * weight;
+            extend(index, &mut alternatives, &meaning.hints, hinted);
         }
         let mass = if counts { index.rarity(term) } else { 0.0 };
         self.push(alternatives, mass, Origin::Known, word);
@@ -179,7 +184,7 @@ impl Query {
     }
 
     /// Adds a word that the index does not have, by other words that it has.
-    fn unknown(&mut self, index: &Bm25Index, word: &Asked, foreign: &[Term]) {
+    fn unknown(&mut self, index: &Bm25Index, word: &Asked<'_>, foreign: &[Term]) {
         let options = &index.parts.options;
         let mut alternatives: Vec<Alternative> = foreign
             .iter()
@@ -191,15 +196,12 @@ impl Query {
         let mut origin = Origin::Foreign;
         if alternatives.is_empty() {
             origin = Origin::Like;
-            let weight = options.unknown_synonym_weight;
-            alternatives.extend(synonyms(index, word, weight));
-            if options.hint_weight > 0.0 {
-                extend(
-                    index,
-                    &mut alternatives,
-                    index.parts.synonyms.hints(&word.term),
-                    weight,
-                );
+            if let Some(meaning) = word.meaning {
+                let weight = options.unknown_synonym_weight;
+                alternatives.extend(synonyms(index, meaning, weight));
+                if options.hint_weight > 0.0 {
+                    extend(index, &mut alternatives, &meaning.hints, weight);
+                }
             }
         }
         if alternatives.is_empty()
@@ -225,7 +227,13 @@ impl Query {
         self.push(alternatives, mass, origin, word);
     }
 
-    fn push(&mut self, alternatives: Vec<Alternative>, mass: f32, origin: Origin, word: &Asked) {
+    fn push(
+        &mut self,
+        alternatives: Vec<Alternative>,
+        mass: f32,
+        origin: Origin,
+        word: &Asked<'_>,
+    ) {
         self.groups.push(Group {
             alternatives,
             mass,
@@ -236,13 +244,17 @@ impl Query {
     }
 
     /// Adds neighbouring words that are neighbours in a name too.
-    fn neighbours(&mut self, index: &Bm25Index, asked: &[Asked]) {
+    fn neighbours(&mut self, index: &Bm25Index, asked: &[Asked<'_>]) {
         let weight = index.parts.options.name_pairs;
         if weight <= 0.0 {
             return;
         }
         let mut pair = String::new();
         for two in asked.windows(2) {
+            // A tool with a pair has its words.
+            if two.iter().any(|word| word.found.is_none()) {
+                continue;
+            }
             pair.clear();
             pair.extend([two[0].term.as_str(), " ", two[1].term.as_str()]);
             if let Some(term) = index.find(&pair) {
@@ -253,12 +265,12 @@ impl Query {
 
     /// Adds neighbouring words that tools write as one. Where one of the two is unknown, that is what is
     /// asked.
-    fn joined(&mut self, index: &Bm25Index, asked: &[Asked], joined: &[(usize, Term)]) {
+    fn joined(&mut self, index: &Bm25Index, asked: &[Asked<'_>], joined: &[(usize, Term)]) {
         let weight = index.parts.options.joined_words;
         for (at, term) in joined {
             let term = *term;
             let two = &asked[*at..at + 2];
-            if two.iter().all(|word| index.find(&word.term).is_some()) {
+            if two.iter().all(|word| word.found.is_some()) {
                 self.help(vec![Alternative { term, weight }], false);
             } else {
                 let alternatives = vec![Alternative { term, weight: 1.0 }];
@@ -279,7 +291,7 @@ impl Query {
     }
 
     /// Adds what phrases and common words may mean; it helps the order only.
-    fn phrases(&mut self, index: &Bm25Index, asked: &[Asked], phrases: &[Phrase<'_>]) {
+    fn phrases(&mut self, index: &Bm25Index, asked: &[Asked<'_>], phrases: &[Phrase<'_>]) {
         let weight = index.parts.options.phrase_weight;
         if weight <= 0.0 {
             return;
@@ -287,8 +299,8 @@ impl Query {
         let begins = |at: usize| phrases.iter().any(|phrase| phrase.at == at);
         let common = asked.iter().enumerate();
         let common = common.filter(|(at, word)| word.common && !begins(*at));
-        let common = common.map(|(_, word)| index.parts.synonyms.hints(&word.term));
-        let common = common.map(|meant| (meant, COMMON_MEANING));
+        let common = common.filter_map(|(_, word)| word.meaning);
+        let common = common.map(|meaning| (&*meaning.hints, COMMON_MEANING));
         let meant = phrases.iter().map(|phrase| match phrase.length {
             0..=2 => (phrase.meant, weight),
             _ => (phrase.meant, weight * FIXED),
@@ -335,22 +347,20 @@ impl Query {
     }
 
     /// Adds what an abbreviation stands for; where the short form is unknown, that is what is asked.
-    fn expand(&mut self, index: &Bm25Index, word: &Asked) {
-        let is_known = index.find(&word.term).is_some();
-        for long in index.parts.synonyms.expansion(&word.word) {
-            if let Some(term) = index.find(long) {
-                let weight = EXPANSION_WEIGHT;
-                let mass = if is_known { 0.0 } else { index.rarity(term) };
-                let alternatives = vec![Alternative { term, weight }];
-                self.push(alternatives, mass, Origin::Foreign, word);
-            }
+    fn expand(&mut self, index: &Bm25Index, word: &Asked<'_>) {
+        let is_known = word.found.is_some();
+        for term in word.expansion.iter().filter_map(|long| index.meant(*long)) {
+            let weight = EXPANSION_WEIGHT;
+            let mass = if is_known { 0.0 } else { index.rarity(term) };
+            let alternatives = vec![Alternative { term, weight }];
+            self.push(alternatives, mass, Origin::Foreign, word);
         }
     }
 }
 
 /// What a query wants done: an order begins with its verb.
-fn first_deed(asked: &[Asked]) -> Deed {
-    let deed = |word: &Asked| Some(Deed::of(&word.word)).filter(|deed| *deed != Deed::UNKNOWN);
+fn first_deed(asked: &[Asked<'_>]) -> Deed {
+    let deed = |word: &Asked<'_>| Some(Deed::of(&word.word)).filter(|deed| *deed != Deed::UNKNOWN);
     let mut telling = asked.iter().map(|word| (word.common, deed(word)));
     let first = telling.find(|(common, deed)| !common || deed.is_some());
     first.and_then(|(_, deed)| deed).unwrap_or(Deed::UNKNOWN)
@@ -376,36 +386,36 @@ fn is_question(text: &str) -> bool {
 }
 
 /// Numbers, codes and lone letters are values of arguments rather than words for a tool.
-fn is_telling(word: &Asked) -> bool {
+fn is_telling(word: &Asked<'_>) -> bool {
     !word.common
         && word.word.chars().nth(1).is_some()
         && !word.word.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// Whether a word is short for words that the index has.
-fn expands(index: &Bm25Index, word: &Asked) -> bool {
-    let mut long = index.parts.synonyms.expansion(&word.word).iter();
-    long.any(|term| index.find(term).is_some())
+fn expands(index: &Bm25Index, word: &Asked<'_>) -> bool {
+    let mut long = word.expansion.iter();
+    long.any(|long| index.meant(*long).is_some())
 }
 
-fn synonyms(index: &Bm25Index, word: &Asked, weight: f32) -> impl Iterator<Item = Alternative> {
-    let others = if weight > 0.0 {
-        index.parts.synonyms.of(&word.term)
-    } else {
-        &[]
-    };
+fn synonyms(
+    index: &Bm25Index,
+    meaning: &Meaning,
+    weight: f32,
+) -> impl Iterator<Item = Alternative> {
+    let others = if weight > 0.0 { &*meaning.others } else { &[] };
     others
         .iter()
-        .filter_map(|other| index.find(other))
+        .filter_map(|other| index.meant(*other))
         .map(move |term| Alternative { term, weight })
 }
 
 /// Adds words that the index has and that are not there yet.
-fn extend(index: &Bm25Index, alternatives: &mut Vec<Alternative>, words: &[String], weight: f32) {
+fn extend(index: &Bm25Index, alternatives: &mut Vec<Alternative>, words: &[Meant], weight: f32) {
     if weight <= 0.0 {
         return;
     }
-    for term in words.iter().filter_map(|word| index.find(word)) {
+    for term in words.iter().filter_map(|word| index.meant(*word)) {
         if alternatives.iter().all(|one| one.term != term) {
             alternatives.push(Alternative { term, weight });
         }
@@ -413,9 +423,9 @@ fn extend(index: &Bm25Index, alternatives: &mut Vec<Alternative>, words: &[Strin
 }
 
 /// The distinct words of a query, the first ones when there are too many.
-fn asked(index: &Bm25Index, text: &str) -> Vec<Asked> {
+fn asked<'a>(index: &'a Bm25Index, text: &str) -> Vec<Asked<'a>> {
     let text = &text[..text.floor_char_boundary(MAX_QUERY_BYTES)];
-    let mut asked: Vec<Asked> = Vec::new();
+    let mut asked: Vec<Asked<'_>> = Vec::new();
     let mut read = 0;
     let mut whole = 0;
     index.parts.words.read(text, Kind::Query, |word| {
@@ -434,6 +444,9 @@ fn asked(index: &Bm25Index, text: &str) -> Vec<Asked> {
         if place.is_none() {
             asked.push(Asked {
                 word: word.text.to_owned(),
+                found: index.find(&term),
+                meaning: index.parts.synonyms.meaning(&term),
+                expansion: index.parts.synonyms.expansion(word.text),
                 term,
                 shape: word.shape,
                 common: word.common,
@@ -450,17 +463,17 @@ fn asked(index: &Bm25Index, text: &str) -> Vec<Asked> {
 /// For every word the terms that a lexicon gives for it; none of them for a word that says nothing. One
 /// such word may be chance in an English query; a table is believed when it knows two words, or half of
 /// them, and one that says something. Of several tables the one that knows most is taken.
-fn foreign_words(index: &Bm25Index, asked: &[Asked]) -> Vec<Option<Vec<Term>>> {
-    let is_whole = |word: &Asked| word.shape == Shape::Whole && !word.common;
-    let is_known = |word: &Asked| index.find(&word.term).is_some();
+fn foreign_words(index: &Bm25Index, asked: &[Asked<'_>]) -> Vec<Option<Vec<Term>>> {
+    let is_whole = |word: &Asked<'_>| word.shape == Shape::Whole && !word.common;
     let whole = asked.iter().filter(|word| is_whole(word)).count();
     let unknown: Vec<usize> = (0..asked.len())
-        .filter(|at| is_whole(&asked[*at]) && !is_known(&asked[*at]))
+        .filter(|at| is_whole(&asked[*at]) && asked[*at].found.is_none())
         .collect();
     let mut best = (0, vec![None; asked.len()]);
     if unknown.is_empty() {
         return best.1;
     }
+    let mut two = String::new();
     for lexicon in &index.parts.options.lexicons {
         let mut found = vec![None; asked.len()];
         let (mut hits, mut fillers) = (0, 0);
@@ -471,8 +484,11 @@ fn foreign_words(index: &Bm25Index, asked: &[Asked]) -> Vec<Option<Vec<Term>>> {
                 found[*at] = Some(Vec::new());
                 continue;
             }
-            let next = asked.get(at + 1).map(|next| next.word.as_str());
-            let pair = next.and_then(|next| lexicon.english(&format!("{} {next}", word.word)));
+            let pair = asked.get(at + 1).and_then(|next| {
+                two.clear();
+                two.extend([&*word.word, " ", &next.word]);
+                lexicon.english(&two)
+            });
             if let Some(english) = pair.or_else(|| lexicon.english(&word.word)) {
                 hits += 1;
                 let terms = english.split(' ').map(|part| index.parts.words.term(part));

@@ -1,8 +1,6 @@
 //! Words that people and tools use for the same thing, and abbreviations. Generic words only. Not
 //! here: what they weigh.
 
-use std::collections::BTreeMap;
-
 use foldhash::HashMap;
 
 use crate::words::Words;
@@ -57,86 +55,123 @@ const ABBREVIATIONS: &[(&str, &str)] = &[
     ("wiki", "wikipedia"),
 ];
 
+/// Bytes of the longest short form.
+const LONGEST_SHORT: usize = 4;
+
 /// What people say and what tools call it, one way.
 const HINTS: &str = include_str!("data/english.tsv");
 /// Words of the longest phrase among the hints.
 const MAX_PHRASE: usize = 3;
 
-/// The tables in the form of terms.
+/// A word that another one may mean, by its number among all such words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Meant(pub(crate) u16);
+
+/// What a term may mean besides itself.
+#[derive(Debug, Default)]
+pub(crate) struct Meaning {
+    /// The other words of its groups.
+    pub(crate) others: Vec<Meant>,
+    pub(crate) hints: Vec<Meant>,
+    /// Whether a phrase begins with it.
+    begins_phrase: bool,
+}
+
+/// The tables in the form of terms. The maps are only asked, never walked.
 #[derive(Debug, Default)]
 pub(crate) struct Synonyms {
-    others: BTreeMap<String, Vec<String>>,
-    expansions: BTreeMap<String, Vec<String>>,
-    /// By a term, or by terms with spaces between them. Only asked, never walked.
-    hints: HashMap<String, Vec<String>>,
+    meanings: HashMap<String, Meaning>,
+    /// By terms with spaces between them.
+    phrases: HashMap<String, Vec<Meant>>,
+    expansions: HashMap<&'static str, Vec<Meant>>,
+    meant: Vec<String>,
 }
 
 impl Synonyms {
     pub(crate) fn new(words: &Words) -> Self {
+        let mut numbers = HashMap::default();
         let mut tables = Self::default();
         for group in GROUPS {
             let terms: Vec<String> = group.iter().map(|word| words.term(word)).collect();
             for term in &terms {
-                let others = terms.iter().filter(|other| *other != term).cloned();
-                tables
-                    .others
-                    .entry(term.clone())
-                    .or_default()
-                    .extend(others);
+                let others = terms.iter().filter(|other| *other != term);
+                let others = others.map(|other| number(&mut numbers, other.clone()));
+                let meaning = tables.meanings.entry(term.clone()).or_default();
+                meaning.others.extend(others);
             }
         }
         for (short, long) in ABBREVIATIONS {
-            let long = long.split(' ').map(|word| words.term(word)).collect();
-            tables.expansions.insert((*short).to_owned(), long);
+            let long = long.split(' ');
+            let long = long.map(|word| number(&mut numbers, words.term(word)));
+            tables.expansions.insert(short, long.collect());
         }
-        let terms = |text: &str| text.split(' ').map(|word| words.term(word)).collect();
         for line in HINTS.lines().filter(|line| !line.starts_with('#')) {
             if let Some((said, meant)) = line.split_once('\t') {
-                let said: Vec<String> = terms(said);
-                let meant: Vec<String> = terms(meant);
-                let known = tables.hints.entry(said.join(" ")).or_default();
-                known.extend(meant);
+                let said: Vec<String> = said.split(' ').map(|word| words.term(word)).collect();
+                let meant = meant.split(' ');
+                let meant = meant.map(|word| number(&mut numbers, words.term(word)));
+                tables.hint(&said, meant);
             }
+        }
+        tables.meant = vec![String::new(); numbers.len()];
+        for (word, Meant(number)) in numbers {
+            tables.meant[usize::from(number)] = word;
         }
         tables
     }
 
+    fn hint(&mut self, said: &[String], meant: impl Iterator<Item = Meant>) {
+        let first = self.meanings.entry(said[0].clone()).or_default();
+        if said.len() == 1 {
+            first.hints.extend(meant);
+        } else {
+            first.begins_phrase = true;
+            let known = self.phrases.entry(said.join(" ")).or_default();
+            known.extend(meant);
+        }
+    }
+
+    /// All words that something may mean, by their numbers.
+    pub(crate) fn meant(&self) -> &[String] {
+        &self.meant
+    }
+
     /// What a term may mean besides itself.
-    pub(crate) fn hints(&self, term: &str) -> &[String] {
-        self.hints.get(term).map_or(&[], Vec::as_slice)
+    pub(crate) fn meaning(&self, term: &str) -> Option<&Meaning> {
+        self.meanings.get(term)
     }
 
     /// What terms that follow each other may mean: the longest phrase that begins at each place, with where
     /// it begins and its length.
     pub(crate) fn phrases<'a>(
         &'a self,
-        terms: &[&str],
-        mut each: impl FnMut(usize, usize, &'a [String]),
+        terms: &[(&str, Option<&Meaning>)],
+        mut each: impl FnMut(usize, usize, &'a [Meant]),
     ) {
-        let text = terms.join(" ");
-        let mut start = 0;
-        for (at, term) in terms.iter().enumerate() {
-            let mut end = start + term.len();
+        let mut text = String::new();
+        for (at, (term, meaning)) in terms.iter().enumerate() {
+            if !meaning.is_some_and(|meaning| meaning.begins_phrase) {
+                continue;
+            }
+            text.clear();
+            text.push_str(term);
             let mut found = None;
-            for (more, next) in terms[at + 1..].iter().take(MAX_PHRASE - 1).enumerate() {
-                end += 1 + next.len();
-                let longer = self.hints.get(&text[start..end]);
+            for (more, (next, _)) in terms[at + 1..].iter().take(MAX_PHRASE - 1).enumerate() {
+                text.extend([" ", next]);
+                let longer = self.phrases.get(&text);
                 found = longer.map(|meant| (more + 2, meant)).or(found);
             }
             if let Some((length, meant)) = found {
                 each(at, length, meant);
             }
-            start += term.len() + 1;
         }
     }
 
-    /// The other words of a term's groups.
-    pub(crate) fn of(&self, term: &str) -> &[String] {
-        self.others.get(term).map_or(&[], Vec::as_slice)
-    }
-
     /// The words that an abbreviation, or several of what it names, stands for.
-    pub(crate) fn expansion(&self, word: &str) -> &[String] {
+    pub(crate) fn expansion(&self, word: &str) -> &[Meant] {
+        if word.len() > LONGEST_SHORT + 1 {
+            return &[];
+        }
         let one = || {
             word.strip_suffix('s')
                 .and_then(|one| self.expansions.get(one))
@@ -144,4 +179,10 @@ impl Synonyms {
         let found = self.expansions.get(word).or_else(one);
         found.map_or(&[], Vec::as_slice)
     }
+}
+
+/// The number of a word that something may mean.
+fn number(numbers: &mut HashMap<String, Meant>, word: String) -> Meant {
+    let next = Meant(u16::try_from(numbers.len()).expect("because the tables are built in"));
+    *numbers.entry(word).or_insert(next)
 }

@@ -5,7 +5,7 @@ mod conformance;
 use crate::lexicon::{Lexicon, LexiconError};
 use crate::options::{Options, WordOptions};
 use crate::repair::{is_near, one_edit_apart};
-use crate::synonyms::Synonyms;
+use crate::synonyms::{Meant, Synonyms};
 use crate::vocabulary::Vocabulary;
 use crate::words::{Kind, Words};
 
@@ -190,27 +190,45 @@ fn words_without_spaces_are_found_in_a_text_the_longest_first() {
 #[test]
 fn abbreviations_stand_for_their_words_in_the_plural_too() {
     let synonyms = Synonyms::new(&Words::new(Options::default().words));
-    assert_eq!(synonyms.expansion("pr"), ["pull", "request"]);
-    assert_eq!(synonyms.expansion("prs"), ["pull", "request"]);
+    assert_eq!(
+        texts(&synonyms, synonyms.expansion("pr")),
+        ["pull", "request"]
+    );
+    assert_eq!(
+        texts(&synonyms, synonyms.expansion("prs")),
+        ["pull", "request"]
+    );
+    assert_eq!(
+        texts(&synonyms, synonyms.expansion("repos")),
+        ["repositori"]
+    );
     assert!(synonyms.expansion("s").is_empty());
-    assert!(synonyms.of("delet").contains(&"remov".to_owned()));
-    assert!(!synonyms.of("delet").contains(&"delet".to_owned()));
+    let delete = synonyms.meaning("delet").unwrap();
+    let others = texts(&synonyms, &delete.others);
+    assert!(others.contains(&"remov"));
+    assert!(!others.contains(&"delet"));
+}
+
+fn texts<'a>(synonyms: &'a Synonyms, meant: &[Meant]) -> Vec<&'a str> {
+    let text = |one: &Meant| synonyms.meant()[usize::from(one.0)].as_str();
+    meant.iter().map(text).collect()
 }
 
 #[test]
 fn phrases_are_read_the_longest_first() {
     let synonyms = Synonyms::new(&Words::new(Options::default().words));
     let read = |text: &str| {
-        let terms: Vec<&str> = text.split(' ').collect();
+        let terms = text.split(' ').map(|term| (term, synonyms.meaning(term)));
+        let terms: Vec<_> = terms.collect();
         let mut found = Vec::new();
         synonyms.phrases(&terms, |at, length, meant| {
-            found.push((at, length, meant[0].clone()))
+            found.push((at, length, texts(&synonyms, meant)[0].to_owned()));
         });
         found
     };
     assert_eq!(read("pleas turn on it"), [(1, 2, "enabl".to_owned())]);
     assert_eq!(read("speech to text"), [(0, 3, "transcrib".to_owned())]);
     assert!(read("turn it on").is_empty());
-    assert!(!synonyms.hints("tell").is_empty());
-    assert!(synonyms.hints("unheardof").is_empty());
+    assert!(!synonyms.meaning("tell").unwrap().hints.is_empty());
+    assert!(synonyms.meaning("unheardof").is_none());
 }

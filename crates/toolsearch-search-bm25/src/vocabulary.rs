@@ -51,7 +51,7 @@ impl Vocabulary {
     }
 
     pub(crate) fn find(&self, term: &str) -> Option<u32> {
-        if self.table.is_empty() {
+        if self.ends.is_empty() {
             return None;
         }
         let mut at = self.first_place(term);
