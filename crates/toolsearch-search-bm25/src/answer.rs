@@ -36,9 +36,9 @@ impl Bm25Index {
 
     fn hits(&self, query: &Query, ranked: &[Scored], explain: bool) -> Vec<Hit> {
         let hit = |scored: &Scored| {
-            let position = scored.place as usize;
+            let position = scored.place() as usize;
             let id = self.catalog.entries()[position].id.clone();
-            let mut hit = Hit::new(position, id, scored.score);
+            let mut hit = Hit::new(position, id, scored.score());
             if explain {
                 hit.evidence = self.evidence(query, scored);
             }
@@ -49,7 +49,7 @@ impl Bm25Index {
 
     /// Which words were found where. All pieces together weigh as much as the hit scores.
     fn evidence(&self, query: &Query, scored: &Scored) -> Vec<Evidence> {
-        let place = scored.place;
+        let place = scored.place();
         let mut evidence = Vec::new();
         for group in &query.groups {
             let paid = group.alternatives.iter().filter_map(|one| {
@@ -71,7 +71,7 @@ impl Bm25Index {
         let sum: f32 = evidence.iter().map(|piece| piece.weight).sum();
         if sum > 0.0 {
             for piece in &mut evidence {
-                piece.weight *= scored.score / sum;
+                piece.weight *= scored.score() / sum;
             }
         }
         evidence.sort_by(|a, b| b.weight.total_cmp(&a.weight));

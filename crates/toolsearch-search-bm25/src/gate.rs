@@ -32,7 +32,7 @@ pub(crate) fn refuses(index: &Bm25Index, query: &Query, ranked: &[Scored]) -> bo
         return false;
     }
     let mut best = ranked.iter().take(ASKED);
-    !best.any(|scored| is_meant(index, &counted, scored.place, gate))
+    !best.any(|scored| is_meant(index, &counted, scored.place(), gate))
 }
 
 fn is_meant(index: &Bm25Index, groups: &[&Group], place: u32, gate: Gate) -> bool {

@@ -2,9 +2,8 @@
 //! tool can come among the best; from there on only those that still can are looked at. Exact. Not here:
 //! what a query means, and evidence.
 
-use foldhash::HashMap;
-
 use crate::index::{Bm25Index, Term};
+use crate::options::Options;
 use crate::query::Query;
 use crate::segment::Posting;
 use crate::top::{Scored, Top};
@@ -36,7 +35,7 @@ struct Sum {
     /// One bit for each group with several lists that has paid, and the two above.
     marks: u32,
     /// How many groups are found in the name.
-    named: u16,
+    named: u32,
 }
 
 /// The work space of a query: a sum for each slot, and the slots that are in use.
@@ -59,18 +58,24 @@ struct List {
     covered: f32,
     /// The bit of its group when the group has more lists: a group pays once.
     mark: u32,
-    says_name: bool,
+    /// 1 when a tool with the term in its name is named by it, else 0.
+    names: u32,
+}
+
+/// How far lists were added.
+struct Settled {
+    added: usize,
+    /// What the score of a tool must reach to be among the best, as far as it is known.
+    floor: f32,
 }
 
 impl Sum {
-    fn add(&mut self, list: &List, posting: Posting) {
-        if self.marks & list.mark != 0 {
-            return;
-        }
-        self.marks |= list.mark;
+    /// Pays a tool that its group has not paid.
+    fn pay(&mut self, list: &List, posting: Posting) {
+        self.marks |= list.mark | USED;
         self.score += list.worth * posting.impact;
         self.covered += list.covered;
-        self.named += u16::from(posting.in_name && list.says_name);
+        self.named += u32::from(posting.in_name) & list.names;
     }
 }
 
@@ -82,9 +87,9 @@ impl Bm25Index {
         let floor = ranked.first().map_or(0.0, |best| {
             let options = &self.parts.options;
             let weak = best.share < options.weak_share;
-            best.score * if weak { options.weak_cut } else { options.cut }
+            best.score() * if weak { options.weak_cut } else { options.cut }
         });
-        ranked.retain(|scored| scored.score >= floor);
+        ranked.retain(|scored| scored.score() >= floor);
         ranked
     }
 
@@ -99,10 +104,10 @@ impl Bm25Index {
         loop {
             let mut ranked = self.best(query, lists, pool);
             let next = ranked.last().filter(|_| ranked.len() == pool);
-            let next = next.map_or(0.0, |last| last.score);
+            let next = next.map_or(0.0, |last| last.score());
             self.put_copies_behind(&mut ranked, kept);
             let last = ranked.get(limit.saturating_sub(1));
-            if next == 0.0 || last.is_some_and(|last| last.score > next) {
+            if next == 0.0 || last.is_some_and(|last| last.score() > next) {
                 ranked.truncate(limit);
                 return ranked;
             }
@@ -110,27 +115,36 @@ impl Bm25Index {
         }
     }
 
+    /// Each copy of a better tool keeps less of its score; tells whether there was one.
     fn put_copies_behind(&self, ranked: &mut [Scored], kept: f32) {
-        // Only asked, never walked into an answer.
-        let mut seen: HashMap<u32, f32> = HashMap::default();
-        for scored in &mut *ranked {
-            let left = seen.entry(self.copy_of(scored.place)).or_insert(1.0);
-            scored.score *= *left;
-            *left *= kept;
+        // The number that copies share, above the place in the list.
+        let copies = (0u64..).zip(&*ranked);
+        let mut copies: Vec<u64> = copies
+            .map(|(at, scored)| u64::from(self.copy_of(scored.place())) << 32 | at)
+            .collect();
+        copies.sort_unstable();
+        let mut moved = false;
+        for same in copies.chunk_by(|a, b| a >> 32 == b >> 32) {
+            let mut left = 1.0;
+            for at in &same[1..] {
+                left *= kept;
+                let copy = &mut ranked[*at as u32 as usize];
+                *copy = Scored::new(copy.score() * left, copy.share, copy.place());
+                moved = true;
+            }
         }
-        ranked.sort_unstable_by(|a, b| b.cmp(a));
+        if moved {
+            ranked.sort_unstable_by(|a, b| b.cmp(a));
+        }
     }
 
     /// The best tools by their own score alone.
     fn best(&self, query: &Query, lists: &[List], limit: usize) -> Vec<Scored> {
         let mut scratch = self.scratch();
         scratch.sums.resize(self.slots_len(), Sum::default());
-        let added = self.add_until_settled(query, limit, lists, &mut scratch);
-        self.add_to_candidates(&lists[added..], &mut scratch);
-        let ranked = self.select(query, limit, &scratch);
-        for slot in scratch.touched.drain(..) {
-            scratch.sums[slot as usize] = Sum::default();
-        }
+        let settled = self.add_until_settled(query, limit, lists, &mut scratch);
+        self.add_to_candidates(&lists[settled.added..], &mut scratch);
+        let ranked = self.select(query, limit, settled.floor, &mut scratch);
         self.keep(scratch);
         ranked
     }
@@ -149,79 +163,95 @@ impl Bm25Index {
             } else {
                 alternatives = &alternatives[..alternatives.len().min(1)];
             }
-            lists.extend(alternatives.iter().map(|one| List {
-                term: one.term,
-                worth: one.weight * self.rarity(one.term),
-                most: one.weight * self.rarity(one.term) * self.peak(one.term),
-                length: self.frequency(one.term) as usize,
-                covered: group.mass * one.weight,
-                mark,
-                says_name: one.weight >= SAID && !group.is_pair,
+            lists.extend(alternatives.iter().map(|one| {
+                let frequency = self.frequency(one.term);
+                let worth = one.weight * self.rarity_of(frequency);
+                List {
+                    term: one.term,
+                    worth,
+                    most: worth * self.peak(one.term),
+                    length: frequency as usize,
+                    covered: group.mass * one.weight,
+                    mark,
+                    names: u32::from(one.weight >= SAID && !group.is_pair),
+                }
             }));
         }
         lists.sort_by(|a, b| {
             let by_worth = b.worth.total_cmp(&a.worth);
             by_worth
-                .then_with(|| self.text(a.term).cmp(self.text(b.term)))
+                .then_with(|| self.compare(a.term, b.term))
                 .then_with(|| a.mark.cmp(&b.mark))
         });
         lists
     }
 
-    /// Adds lists until the rest cannot bring a new tool among the best. Tells how many were added; when
-    /// not all were, the tools that can still be among the best are marked and kept as the touched ones.
+    /// Adds lists until the rest cannot bring a new tool among the best. When not all were added, the tools
+    /// that can still be among the best are marked and kept as the touched ones.
     fn add_until_settled(
         &self,
         query: &Query,
         limit: usize,
         lists: &[List],
         scratch: &mut Scratch,
-    ) -> usize {
-        let mut rest: f32 = lists.iter().map(|list| list.most).sum();
+    ) -> Settled {
+        let all: f32 = lists.iter().map(|list| list.most).sum();
+        let mut rest = all;
         let mut left: usize = lists.iter().map(|list| list.length).sum();
-        let mut best = 0.0_f32;
-        let mut asked_at = f32::INFINITY;
-        for (at, list) in lists.iter().enumerate() {
-            let is_worth_it = left > CHEAP.max(scratch.touched.len()) && rest < asked_at * 0.7;
-            if is_worth_it && rest < best && scratch.touched.len() >= limit {
-                asked_at = rest;
-                if self.settles(query, limit, rest, scratch) {
-                    return at;
+        let mut asked_at = all * 0.4;
+        for (added, list) in lists.iter().enumerate() {
+            let is_worth_it = left > CHEAP.max(scratch.touched.len() * 2) && rest < asked_at;
+            if is_worth_it && scratch.touched.len() >= limit {
+                asked_at = rest * 0.7;
+                if let Some(floor) = self.settles(query, limit, rest, scratch) {
+                    return Settled { added, floor };
                 }
             }
-            best = best.max(self.add(list, scratch));
+            self.add(list, scratch);
             rest -= list.most;
             left -= list.length;
         }
-        lists.len()
+        Settled {
+            added: lists.len(),
+            floor: 0.0,
+        }
     }
 
-    /// Adds a list; gives the greatest sum that it came by.
-    fn add(&self, list: &List, scratch: &mut Scratch) -> f32 {
-        let mut best = 0.0_f32;
+    /// Adds a list.
+    fn add(&self, list: &List, scratch: &mut Scratch) {
         let Scratch { sums, touched, .. } = scratch;
         for (at, (segment, begin)) in self.segments().into_iter().enumerate() {
             let Some(term) = Self::number(list.term, at) else {
                 continue;
             };
             let sums = &mut sums[begin..];
-            touched.reserve(segment.frequency(term) as usize);
+            let begin = as_u32(begin);
+            let before = touched.len();
+            touched.resize(before + segment.frequency(term) as usize, 0);
+            let fresh = &mut touched[before..];
+            let mut count = 0;
             for posting in segment.postings(term) {
                 let sum = &mut sums[posting.tool as usize];
-                if sum.marks == 0 {
-                    sum.marks = USED;
-                    touched.push(as_u32(begin) + posting.tool);
+                if sum.marks & list.mark == 0 {
+                    // Every tool is noted; the next one takes the place of one that was there before.
+                    fresh[count] = begin + posting.tool;
+                    count += usize::from(sum.marks == 0);
+                    sum.pay(list, posting);
                 }
-                sum.add(list, posting);
-                best = best.max(sum.score);
             }
+            touched.truncate(before + count);
         }
-        best
     }
 
     /// Whether tools that have nothing so far cannot come among the best by lists that pay at most `rest`
-    /// together. If so, only tools that still can stay touched.
-    fn settles(&self, query: &Query, limit: usize, rest: f32, scratch: &mut Scratch) -> bool {
+    /// together. If so, only tools that still can stay touched, and what a score must reach is given.
+    fn settles(
+        &self,
+        query: &Query,
+        limit: usize,
+        rest: f32,
+        scratch: &mut Scratch,
+    ) -> Option<f32> {
         let Scratch {
             sums,
             touched,
@@ -232,9 +262,8 @@ impl Bm25Index {
         let mass = query.mass.max(f32::MIN_POSITIVE);
         // A power up to 1 of a share lies above the line between two points of it.
         let power = options.coverage_power;
-        let is_bounded = (0.0..=1.0).contains(&power) && (0.0..=1.0).contains(&options.other_verb);
-        if !is_bounded || options.name_share < 0.0 || options.short_owner < 0.0 {
-            return false;
+        if !is_bounded(options) {
+            return None;
         }
         let low = LEAST_SHARE.powf(power);
         let slope = (1.0 - low) / (1.0 - LEAST_SHARE);
@@ -257,12 +286,12 @@ impl Bm25Index {
             }
         }
         if bounds.len() < limit {
-            return false;
+            return None;
         }
         let (_, kept, _) = bounds.select_nth_unstable_by(limit - 1, |a, b| b.total_cmp(a));
         let floor = *kept * (1.0 - 1.0e-4);
         if needed >= floor {
-            return false;
+            return None;
         }
         let mut gone = 0;
         for at in 0..touched.len() {
@@ -277,7 +306,7 @@ impl Bm25Index {
         for slot in touched.drain(gone..) {
             sums[slot as usize] = Sum::default();
         }
-        true
+        Some(floor)
     }
 
     /// Adds lists to marked tools alone.
@@ -293,8 +322,10 @@ impl Bm25Index {
                         None => terms[0].and_then(|term| large.posting(*slot, term)),
                         Some(at) => terms[1].and_then(|term| small.posting(as_u32(at), term)),
                     };
-                    if let Some(posting) = posting {
-                        sums[at].add(list, posting);
+                    if let Some(posting) = posting
+                        && sums[at].marks & list.mark == 0
+                    {
+                        sums[at].pay(list, posting);
                     }
                 }
                 continue;
@@ -305,8 +336,8 @@ impl Bm25Index {
                 };
                 for posting in segment.postings(term) {
                     let sum = &mut sums[begin + posting.tool as usize];
-                    if sum.marks & CANDIDATE != 0 {
-                        sum.add(list, posting);
+                    if sum.marks & (CANDIDATE | list.mark) == CANDIDATE {
+                        sum.pay(list, posting);
                     }
                 }
             }
@@ -322,22 +353,31 @@ impl Bm25Index {
         }
     }
 
-    /// The best of the touched tools. One is looked at closely only when its sum could be among them.
-    fn select(&self, query: &Query, limit: usize, scratch: &Scratch) -> Vec<Scored> {
+    /// The best of the touched tools, with a score that reaches `floor`. One is looked at closely only when
+    /// its sum could be among them. Leaves the work space clean.
+    fn select(
+        &self,
+        query: &Query,
+        limit: usize,
+        floor: f32,
+        scratch: &mut Scratch,
+    ) -> Vec<Scored> {
         let options = &self.parts.options;
         let most = (1.0 + options.name_share.max(0.0)) * (1.0 + options.short_owner.max(0.0));
         let mass = query.mass.max(f32::MIN_POSITIVE);
+        let is_bounded = is_bounded(options);
         let [(large, _), (small, size)] = self.segments();
-        let mut top = Top::new(limit.min(self.catalog.len()));
-        for slot in &scratch.touched {
-            let sum = &scratch.sums[*slot as usize];
-            if sum.score <= 0.0 || sum.score * most < top.floor() {
+        let floor = floor.max(f32::MIN_POSITIVE);
+        let mut top = Top::new(limit.min(self.catalog.len()), floor);
+        for slot in scratch.touched.drain(..) {
+            let sum = std::mem::take(&mut scratch.sums[slot as usize]);
+            if sum.score * most < top.floor() {
                 continue;
             }
-            let Some(place) = self.place(*slot) else {
+            let Some(place) = self.place(slot) else {
                 continue;
             };
-            let slot = *slot as usize;
+            let slot = slot as usize;
             let (segment, at) = match slot.checked_sub(size) {
                 None => (large, slot),
                 Some(at) => (small, at),
@@ -345,19 +385,28 @@ impl Bm25Index {
             let words = segment.name_words[at];
             // A tool that matches nothing that counts keeps a trace of its score.
             let share = (sum.covered / mass).clamp(1.0e-3, 1.0);
-            let said = (f32::from(sum.named) / f32::from(words)).min(1.0);
+            let said = (sum.named as f32 / f32::from(words)).min(1.0);
             let brief = 1.0 / f32::from(segment.owner_words[at]);
-            let score = sum.score
-                * self.kept_for_its_verb(query, segment.deeds[at])
-                * share.powf(options.coverage_power)
-                * (1.0 + options.name_share * said)
-                * (1.0 + options.short_owner * brief);
-            top.offer(Scored {
-                score,
-                share,
-                place,
-            });
+            let left = sum.score * self.kept_for_its_verb(query, segment.deeds[at]);
+            let named = 1.0 + options.name_share * said;
+            let owned = 1.0 + options.short_owner * brief;
+            // A power up to 1 lies below the line that touches it at 1, and is dear.
+            let line = 1.0 + options.coverage_power * (share - 1.0);
+            if is_bounded && left * line * named * owned * (1.0 + 1.0e-5) < top.floor() {
+                continue;
+            }
+            let score = left * share.powf(options.coverage_power) * named * owned;
+            top.offer(Scored::new(score, share, place));
         }
         top.into_sorted()
     }
+}
+
+/// Whether scores can be bounded: shares are raised to a power from 0 to 1, and nothing but a verb takes
+/// away.
+fn is_bounded(options: &Options) -> bool {
+    (0.0..=1.0).contains(&options.coverage_power)
+        && (0.0..=1.0).contains(&options.other_verb)
+        && options.name_share >= 0.0
+        && options.short_owner >= 0.0
 }
