@@ -34,16 +34,24 @@ pub(crate) struct Parts {
     pub(crate) options: Options,
     pub(crate) words: Words,
     pub(crate) synonyms: Synonyms,
+    /// Whether scores can be bounded: shares are raised to a power from 0 to 1, and nothing but a verb takes
+    /// away.
+    pub(crate) is_bounded: bool,
 }
 
 impl Parts {
     pub(crate) fn new(options: Options) -> Self {
         let words = Words::new(options.words);
         let synonyms = Synonyms::new(&words);
+        let is_bounded = (0.0..=1.0).contains(&options.coverage_power)
+            && (0.0..=1.0).contains(&options.other_verb)
+            && options.name_share >= 0.0
+            && options.short_owner >= 0.0;
         Self {
             options,
             words,
             synonyms,
+            is_bounded,
         }
     }
 
@@ -216,7 +224,7 @@ impl Bm25Index {
     }
 
     /// The segment of a slot and the place in it.
-    fn locate(&self, slot: u32) -> (usize, usize) {
+    pub(crate) fn locate(&self, slot: u32) -> (usize, usize) {
         let size = self.segments[0].tools.len();
         match (slot as usize).checked_sub(size) {
             None => (0, slot as usize),

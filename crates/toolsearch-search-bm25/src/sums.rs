@@ -3,7 +3,6 @@
 //! what a query means, and evidence.
 
 use crate::index::{Bm25Index, Term};
-use crate::options::Options;
 use crate::query::Query;
 use crate::segment::Posting;
 use crate::top::{Scored, Top};
@@ -21,9 +20,15 @@ const CANDIDATE: u32 = 1 << 31;
 /// Share of a query below which a tool counts as matching nothing when bounds are estimated.
 const LEAST_SHARE: f32 = 0.1;
 /// Postings fewer than this are added up without asking whether that is needed.
-const CHEAP: usize = 256;
+const CHEAP: usize = 2_048;
+/// Whether the sums settle is asked when the rest pays this share of all, and again each time when it has
+/// fallen to the second share.
+const ASK_AT: f32 = 0.4;
+const ASK_AGAIN: f32 = 0.7;
 /// Tools beyond the limit that are looked at first when copies are put behind.
 const MORE: usize = 8;
+/// More than can be lost by rounding, as a share.
+const ROUNDING: f32 = 1.0e-4;
 /// A list is searched for each candidate when it is so many times longer than there are candidates.
 const SEARCH_FACTOR: usize = 12;
 
@@ -38,12 +43,23 @@ struct Sum {
     named: u32,
 }
 
-/// The work space of a query: a sum for each slot, and the slots that are in use.
+/// The work space of a query: a sum for each slot, and the slots that are in use in the order in which
+/// lists brought them.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     sums: Vec<Sum>,
     touched: Vec<u32>,
+    runs: Vec<Run>,
     bounds: Vec<f32>,
+}
+
+/// Touched slots that one list brought.
+#[derive(Debug)]
+struct Run {
+    /// Where the next one begins.
+    end: usize,
+    /// The most that they are paid.
+    most: f32,
 }
 
 /// The tools of one term of one group.
@@ -55,6 +71,8 @@ struct List {
     /// The most that it pays any tool, and how many tools it pays.
     most: f32,
     length: usize,
+    /// The most that this list and those after it pay a tool together, or a little more.
+    rest: f32,
     covered: f32,
     /// The bit of its group when the group has more lists: a group pays once.
     mark: u32,
@@ -144,7 +162,8 @@ impl Bm25Index {
         scratch.sums.resize(self.slots_len(), Sum::default());
         let settled = self.add_until_settled(query, limit, lists, &mut scratch);
         self.add_to_candidates(&lists[settled.added..], &mut scratch);
-        let ranked = self.select(query, limit, settled.floor, &mut scratch);
+        let ranked = self.select(query, limit, settled.floor, &scratch);
+        scratch.clean();
         self.keep(scratch);
         ranked
     }
@@ -169,8 +188,9 @@ impl Bm25Index {
                 List {
                     term: one.term,
                     worth,
-                    most: worth * self.peak(one.term),
+                    most: worth.max(0.0) * self.peak(one.term),
                     length: frequency as usize,
+                    rest: 0.0,
                     covered: group.mass * one.weight,
                     mark,
                     names: u32::from(one.weight >= SAID && !group.is_pair),
@@ -183,6 +203,11 @@ impl Bm25Index {
                 .then_with(|| self.compare(a.term, b.term))
                 .then_with(|| a.mark.cmp(&b.mark))
         });
+        let mut rest = 0.0;
+        for list in lists.iter_mut().rev() {
+            rest += list.most;
+            list.rest = rest * (1.0 + ROUNDING);
+        }
         lists
     }
 
@@ -195,20 +220,23 @@ impl Bm25Index {
         lists: &[List],
         scratch: &mut Scratch,
     ) -> Settled {
-        let all: f32 = lists.iter().map(|list| list.most).sum();
-        let mut rest = all;
+        let all = lists.first().map_or(0.0, |list| list.rest);
         let mut left: usize = lists.iter().map(|list| list.length).sum();
-        let mut asked_at = all * 0.4;
+        let mut asked_at = all * ASK_AT;
+        scratch.runs.clear();
         for (added, list) in lists.iter().enumerate() {
-            let is_worth_it = left > CHEAP.max(scratch.touched.len() * 2) && rest < asked_at;
+            let is_worth_it = left > CHEAP.max(scratch.touched.len() * 2) && list.rest < asked_at;
             if is_worth_it && scratch.touched.len() >= limit {
-                asked_at = rest * 0.7;
-                if let Some(floor) = self.settles(query, limit, rest, scratch) {
+                asked_at = list.rest * ASK_AGAIN;
+                if let Some(floor) = self.settles(query, limit, list.rest, scratch) {
                     return Settled { added, floor };
                 }
             }
             self.add(list, scratch);
-            rest -= list.most;
+            scratch.runs.push(Run {
+                end: scratch.touched.len(),
+                most: list.rest,
+            });
             left -= list.length;
         }
         Settled {
@@ -255,14 +283,14 @@ impl Bm25Index {
         let Scratch {
             sums,
             touched,
+            runs,
             bounds,
         } = scratch;
         let options = &self.parts.options;
-        let rest = rest.max(0.0) * (1.0 + 1.0e-4);
         let mass = query.mass.max(f32::MIN_POSITIVE);
         // A power up to 1 of a share lies above the line between two points of it.
         let power = options.coverage_power;
-        if !is_bounded(options) {
+        if !self.parts.is_bounded {
             return None;
         }
         let low = LEAST_SHARE.powf(power);
@@ -289,7 +317,7 @@ impl Bm25Index {
             return None;
         }
         let (_, kept, _) = bounds.select_nth_unstable_by(limit - 1, |a, b| b.total_cmp(a));
-        let floor = *kept * (1.0 - 1.0e-4);
+        let floor = *kept * (1.0 - ROUNDING);
         if needed >= floor {
             return None;
         }
@@ -306,6 +334,11 @@ impl Bm25Index {
         for slot in touched.drain(gone..) {
             sums[slot as usize] = Sum::default();
         }
+        runs.clear();
+        runs.push(Run {
+            end: gone,
+            most: f32::INFINITY,
+        });
         Some(floor)
     }
 
@@ -354,59 +387,66 @@ impl Bm25Index {
     }
 
     /// The best of the touched tools, with a score that reaches `floor`. One is looked at closely only when
-    /// its sum could be among them. Leaves the work space clean.
-    fn select(
-        &self,
-        query: &Query,
-        limit: usize,
-        floor: f32,
-        scratch: &mut Scratch,
-    ) -> Vec<Scored> {
+    /// its sum could be among them.
+    fn select(&self, query: &Query, limit: usize, floor: f32, scratch: &Scratch) -> Vec<Scored> {
         let options = &self.parts.options;
-        let most = (1.0 + options.name_share.max(0.0)) * (1.0 + options.short_owner.max(0.0));
-        let mass = query.mass.max(f32::MIN_POSITIVE);
-        let is_bounded = is_bounded(options);
-        let [(large, _), (small, size)] = self.segments();
+        // The most by which a sum grows.
+        let most = (1.0 + options.name_share.max(0.0))
+            * (1.0 + options.short_owner.max(0.0))
+            * options.other_verb.max(1.0)
+            * (1.0 + ROUNDING);
         let floor = floor.max(f32::MIN_POSITIVE);
         let mut top = Top::new(limit.min(self.catalog.len()), floor);
-        for slot in scratch.touched.drain(..) {
-            let sum = std::mem::take(&mut scratch.sums[slot as usize]);
-            if sum.score * most < top.floor() {
-                continue;
+        let mut begin = 0;
+        for run in &scratch.runs {
+            // Later runs are paid still less.
+            if run.most * most < top.floor() {
+                break;
             }
-            let Some(place) = self.place(slot) else {
-                continue;
-            };
-            let slot = slot as usize;
-            let (segment, at) = match slot.checked_sub(size) {
-                None => (large, slot),
-                Some(at) => (small, at),
-            };
-            let words = segment.name_words[at];
-            // A tool that matches nothing that counts keeps a trace of its score.
-            let share = (sum.covered / mass).clamp(1.0e-3, 1.0);
-            let said = (sum.named as f32 / f32::from(words)).min(1.0);
-            let brief = 1.0 / f32::from(segment.owner_words[at]);
-            let left = sum.score * self.kept_for_its_verb(query, segment.deeds[at]);
-            let named = 1.0 + options.name_share * said;
-            let owned = 1.0 + options.short_owner * brief;
-            // A power up to 1 lies below the line that touches it at 1, and is dear.
-            let line = 1.0 + options.coverage_power * (share - 1.0);
-            if is_bounded && left * line * named * owned * (1.0 + 1.0e-5) < top.floor() {
-                continue;
+            for slot in &scratch.touched[begin..run.end] {
+                let sum = &scratch.sums[*slot as usize];
+                if sum.score * most >= top.floor() {
+                    self.offer(query, *slot, sum, &mut top);
+                }
             }
-            let score = left * share.powf(options.coverage_power) * named * owned;
-            top.offer(Scored::new(score, share, place));
+            begin = run.end;
         }
         top.into_sorted()
     }
+
+    /// Looks at a tool closely. Out of line, because few tools come so far.
+    #[inline(never)]
+    fn offer(&self, query: &Query, slot: u32, sum: &Sum, top: &mut Top) {
+        let Some(place) = self.place(slot) else {
+            return;
+        };
+        let options = &self.parts.options;
+        let (segment, at) = self.locate(slot);
+        let segment = self.segments()[segment].0;
+        // A tool that matches nothing that counts keeps a trace of its score.
+        let mass = query.mass.max(f32::MIN_POSITIVE);
+        let share = (sum.covered / mass).clamp(1.0e-3, 1.0);
+        let said = (sum.named as f32 / f32::from(segment.name_words[at])).min(1.0);
+        let brief = 1.0 / f32::from(segment.owner_words[at]);
+        let left = sum.score * self.kept_for_its_verb(query, segment.deeds[at]);
+        let named = 1.0 + options.name_share * said;
+        let owned = 1.0 + options.short_owner * brief;
+        // A power up to 1 lies below the line that touches it at 1, and is dear.
+        let line = 1.0 + options.coverage_power * (share - 1.0);
+        let ceiling = left * line * named * owned * (1.0 + ROUNDING);
+        if self.parts.is_bounded && ceiling < top.floor() {
+            return;
+        }
+        let score = left * share.powf(options.coverage_power) * named * owned;
+        top.offer(Scored::new(score, share, place));
+    }
 }
 
-/// Whether scores can be bounded: shares are raised to a power from 0 to 1, and nothing but a verb takes
-/// away.
-fn is_bounded(options: &Options) -> bool {
-    (0.0..=1.0).contains(&options.coverage_power)
-        && (0.0..=1.0).contains(&options.other_verb)
-        && options.name_share >= 0.0
-        && options.short_owner >= 0.0
+impl Scratch {
+    /// Makes the work space as it was.
+    fn clean(&mut self) {
+        for slot in self.touched.drain(..) {
+            self.sums[slot as usize] = Sum::default();
+        }
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::cmp::{Ordering, Reverse};
 
+/// Room that is made for tools before any is offered, at most.
+const ROOM: usize = 32;
 /// The sign bit of a score.
 const SIGN: u32 = 1 << 31;
 
@@ -71,7 +73,7 @@ impl Top {
     pub(crate) fn new(limit: usize, floor: f32) -> Self {
         Self {
             limit,
-            kept: Vec::new(),
+            kept: Vec::with_capacity((limit + limit / 2 + 1).min(ROOM)),
             floor,
         }
     }
