@@ -12,6 +12,7 @@
 
 mod answer;
 mod document;
+mod foreign;
 mod gate;
 mod index;
 mod lexicon;

@@ -4,7 +4,7 @@
 use crate::index::{Bm25Index, Term};
 use crate::query::Asked;
 use crate::synonyms::Meant;
-use crate::words::Shape;
+use crate::words::{MAX_WORD_BYTES, Shape};
 
 /// Places of two neighbouring words that tools write as one, `mind map` as `mindmap`, in either order.
 pub(crate) fn joined(index: &Bm25Index, asked: &[Asked<'_>]) -> Vec<(usize, Term)> {
@@ -13,7 +13,7 @@ pub(crate) fn joined(index: &Bm25Index, asked: &[Asked<'_>]) -> Vec<(usize, Term
         return found;
     }
     let is_plain = |word: &Asked<'_>| word.shape == Shape::Whole && !word.common && !word.has_parts;
-    let mut word = String::new();
+    let mut word = String::with_capacity(2 * MAX_WORD_BYTES);
     for (at, two) in asked.windows(2).enumerate() {
         if !two.iter().all(is_plain) {
             continue;

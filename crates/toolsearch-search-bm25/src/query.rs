@@ -1,17 +1,20 @@
 //! A query as groups of terms: what is looked for, and by which other words it may be found. Not
 //! here: scores.
 
+use crate::foreign::foreign_words;
 use crate::index::{Bm25Index, Term};
 use crate::phrases::{Phrase, joined, phrases};
 use crate::repair::near_terms;
 use crate::synonyms::{Meaning, Meant};
 use crate::verbs::Deed;
-use crate::words::{Kind, Shape};
+use crate::words::{Kind, MAX_WORD_BYTES, Shape};
 
 /// Bytes of a query that are read.
 const MAX_QUERY_BYTES: usize = 4 * 1024;
 /// Words of a query that are looked at, repeated ones included.
 const MAX_QUERY_WORDS: usize = 512;
+/// Words of a query for which there is room without asking for more.
+const USUAL_WORDS: usize = 8;
 /// Unknown words of a query that are read as misspellings.
 const MAX_REPAIRS: usize = 8;
 /// What the words of an abbreviation weigh.
@@ -102,7 +105,10 @@ pub(crate) struct Asked<'a> {
 impl Query {
     pub(crate) fn read(index: &Bm25Index, text: &str) -> Self {
         let asked = asked(index, text);
-        let mut query = Self::default();
+        let mut query = Self {
+            groups: Vec::with_capacity(USUAL_WORDS),
+            ..Self::default()
+        };
         let only_common = asked.iter().all(|word| word.common);
         let foreign = foreign_words(index, &asked);
         query.is_foreign = foreign.iter().any(Option::is_some);
@@ -249,7 +255,7 @@ impl Query {
         if weight <= 0.0 {
             return;
         }
-        let mut pair = String::new();
+        let mut pair = String::with_capacity(2 * MAX_WORD_BYTES + 1);
         for two in asked.windows(2) {
             // A tool with a pair has its words.
             if two.iter().any(|word| word.found.is_none()) {
@@ -425,7 +431,7 @@ fn extend(index: &Bm25Index, alternatives: &mut Vec<Alternative>, words: &[Meant
 /// The distinct words of a query, the first ones when there are too many.
 fn asked<'a>(index: &'a Bm25Index, text: &str) -> Vec<Asked<'a>> {
     let text = &text[..text.floor_char_boundary(MAX_QUERY_BYTES)];
-    let mut asked: Vec<Asked<'_>> = Vec::new();
+    let mut asked: Vec<Asked<'_>> = Vec::with_capacity(USUAL_WORDS);
     let mut read = 0;
     let mut whole = 0;
     index.parts.words.read(text, Kind::Query, |word| {
@@ -458,48 +464,4 @@ fn asked<'a>(index: &'a Bm25Index, text: &str) -> Vec<Asked<'a>> {
         read < MAX_QUERY_WORDS && asked.len() < index.parts.options.query_terms
     });
     asked
-}
-
-/// For every word the terms that a lexicon gives for it; none of them for a word that says nothing. One
-/// such word may be chance in an English query; a table is believed when it knows two words, or half of
-/// them, and one that says something. Of several tables the one that knows most is taken.
-fn foreign_words(index: &Bm25Index, asked: &[Asked<'_>]) -> Vec<Option<Vec<Term>>> {
-    let is_whole = |word: &Asked<'_>| word.shape == Shape::Whole && !word.common;
-    let whole = asked.iter().filter(|word| is_whole(word)).count();
-    let unknown: Vec<usize> = (0..asked.len())
-        .filter(|at| is_whole(&asked[*at]) && asked[*at].found.is_none())
-        .collect();
-    let mut best = (0, vec![None; asked.len()]);
-    if unknown.is_empty() {
-        return best.1;
-    }
-    let mut two = String::new();
-    for lexicon in &index.parts.options.lexicons {
-        let mut found = vec![None; asked.len()];
-        let (mut hits, mut fillers) = (0, 0);
-        for at in &unknown {
-            let word = &asked[*at];
-            if lexicon.is_filler(&word.word) {
-                fillers += 1;
-                found[*at] = Some(Vec::new());
-                continue;
-            }
-            let pair = asked.get(at + 1).and_then(|next| {
-                two.clear();
-                two.extend([&*word.word, " ", &next.word]);
-                lexicon.english(&two)
-            });
-            if let Some(english) = pair.or_else(|| lexicon.english(&word.word)) {
-                hits += 1;
-                let terms = english.split(' ').map(|part| index.parts.words.term(part));
-                let terms: Vec<Term> = terms.filter_map(|term| index.find(&term)).collect();
-                found[*at] = Some(terms).filter(|terms| !terms.is_empty());
-            }
-        }
-        let all = hits + fillers;
-        if hits > 0 && all > best.0 && (all >= 2 || all * 2 >= whole) {
-            best = (all, found);
-        }
-    }
-    best.1
 }

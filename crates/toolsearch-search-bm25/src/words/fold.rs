@@ -19,6 +19,12 @@ pub(crate) fn fold(text: &str) -> Cow<'_, str> {
 /// Appends the lower-case form. Dotless i is i, and letters that Unicode does not decompose lose
 /// their stroke, because people type them without.
 pub(crate) fn lower_into(word: &str, out: &mut String) {
+    if word.is_ascii() {
+        let start = out.len();
+        out.push_str(word);
+        out[start..].make_ascii_lowercase();
+        return;
+    }
     for c in word.chars() {
         if c.is_ascii() {
             out.push(c.to_ascii_lowercase());

@@ -47,7 +47,7 @@ pub(crate) struct Word<'a> {
 }
 
 /// Longest word in bytes that is kept; the rest of a longer one is ignored.
-const MAX_WORD_BYTES: usize = 64;
+pub(crate) const MAX_WORD_BYTES: usize = 64;
 
 /// The tokenizer.
 pub(crate) struct Words {
@@ -74,7 +74,7 @@ impl Words {
     /// Gives every word of a text in order. Stops early when `each` returns false.
     pub(crate) fn read(&self, text: &str, kind: Kind, mut each: impl FnMut(Word<'_>) -> bool) {
         let folded = fold::fold(text);
-        let mut lower = String::new();
+        let mut lower = String::with_capacity(MAX_WORD_BYTES);
         split::pieces(&folded, self.options, kind, |piece, shape| {
             lower.clear();
             fold::lower_into(piece, &mut lower);
