@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rmcp::model::{Implementation, ProtocolVersion, ServerCapabilities, ServerPeerInfo};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use toolsearch_catalog::Fingerprint;
 
 use crate::listing::{Collector, ToolList};
@@ -21,6 +22,11 @@ const MAX_FILE_BYTES: u64 = 128 * 1024 * 1024;
 const MAX_DESCRIPTION_CHARS: usize = 16_000;
 /// Longest part of one argument that tells servers apart, in characters.
 const MAX_IDENTITY_CHARS: usize = 4096;
+/// Lists of all servers that are read at the same time: each reader keeps memory of its own.
+const MAX_READERS: usize = 4;
+
+/// The turn of a reader.
+pub(crate) static READERS: Semaphore = Semaphore::const_new(MAX_READERS);
 
 #[derive(Debug)]
 pub(crate) struct Cache {

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use toolsearch_catalog::{Outcome, Source};
 use toolsearch_invoke::{Invocation, InvokeError, Invoker, Listing, Outage, OutageKind, Provider};
 
-use crate::cache::unix_ms;
+use crate::cache::{READERS, unix_ms};
 use crate::connection::{Call, CallError, Connection};
 use crate::life::{Down, Keeper, Need, Phase};
 use crate::notes::Kept;
@@ -205,6 +205,8 @@ impl McpServer {
     /// does: a long list takes milliseconds to read.
     async fn known(&self) -> Known {
         if !self.keeper.shared.list().looked {
+            // Never closed.
+            let _turn = READERS.acquire().await;
             let keeper = Arc::clone(&self.keeper);
             let read = tokio::task::spawn_blocking(move || keeper.shared.known());
             if let Ok(known) = read.await {

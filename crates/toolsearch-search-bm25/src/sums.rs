@@ -133,7 +133,7 @@ impl Bm25Index {
         }
     }
 
-    /// Each copy of a better tool keeps less of its score; tells whether there was one.
+    /// Each copy of a better tool keeps less of its score.
     fn put_copies_behind(&self, ranked: &mut [Scored], kept: f32) {
         // The number that copies share, above the place in the list.
         let copies = (0u64..).zip(&*ranked);

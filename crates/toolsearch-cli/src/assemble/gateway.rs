@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use tokio::runtime::Handle;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{Semaphore, broadcast, watch};
 use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 use toolsearch::catalog::Source;
@@ -40,6 +40,8 @@ const FIRST_ANSWERS: Duration = Duration::from_millis(250);
 const PARTING: Duration = Duration::from_millis(500);
 /// How long such calls may take.
 const MAX_PARTING: Duration = Duration::from_secs(600);
+/// Sessions that are planned at the same time.
+const MAX_PLANNERS: usize = 2;
 /// Most pairs of agent and mode that are kept ready.
 const MAX_SEATS: usize = 256;
 /// News of servers that a slow session can be behind.
@@ -53,6 +55,8 @@ pub(crate) struct House {
     /// Whether a client has been given a session.
     opened: watch::Sender<bool>,
     changes: watch::Sender<u64>,
+    /// The turns of those who plan a session.
+    planning: Semaphore,
     news: broadcast::Sender<News>,
     clients: Clients,
     /// Servers whose first list is not there yet.
@@ -125,6 +129,7 @@ impl House {
                 watched: BTreeMap::new(),
             }),
             changes: watch::Sender::new(0),
+            planning: Semaphore::new(MAX_PLANNERS),
             opened: watch::Sender::new(false),
             news: broadcast::Sender::new(QUEUED_NEWS),
             clients: Clients::new(),
@@ -343,7 +348,9 @@ impl SeatSource {
             request.session = Some(previous.id().to_owned());
             request.continues = Some(previous.clone());
         }
-        // A plan over thousands of tools takes a while; calls of other sessions go on beside it.
+        // A plan over thousands of tools takes a while; calls of other sessions go on beside it. Of
+        // sessions that need the same plan most find it made when their turn comes.
+        let _turn = self.house.planning.acquire().await;
         let runtime = Handle::current();
         let planned = spawn_blocking(move || runtime.block_on(assembled.open_with(request)));
         match planned.await {

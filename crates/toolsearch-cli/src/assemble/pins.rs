@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures::future::join_all;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use toolsearch::catalog::{Source, ToolDescriptor, ToolId};
 use toolsearch::invoke::Listing;
@@ -20,6 +21,8 @@ use super::now_ms;
 const NAMESPACE: &str = "pins";
 /// How often a record is written again that somebody else was faster with.
 const TRIES: usize = 4;
+/// Servers whose definitions are compared at the same time.
+const AT_ONCE: usize = 4;
 /// Most names in one line of the log.
 const MAX_NAMED: usize = 10;
 
@@ -67,11 +70,14 @@ type Server = BTreeMap<String, Pin>;
 pub(crate) struct Pinboard {
     store: Arc<dyn Store>,
     mode: Pins,
+    /// The turns of comparisons.
+    turns: Arc<Semaphore>,
 }
 
 impl Pinboard {
     pub(crate) fn new(store: Arc<dyn Store>, mode: Pins) -> Self {
-        Self { store, mode }
+        let turns = Arc::new(Semaphore::new(AT_ONCE));
+        Self { store, mode, turns }
     }
 
     /// Compares what servers list now with what is remembered, remembers what is new, and takes out
@@ -118,6 +124,8 @@ impl Pinboard {
     async fn compare_beside(&self, listing: &Listing) -> Result<Vec<String>, StoreError> {
         let (board, runtime) = (self.clone(), Handle::current());
         let (owner, tools) = (listing.owner.clone(), listing.tools.clone());
+        // Never closed.
+        let _turn = self.turns.acquire().await;
         let compare = move || runtime.block_on(board.compare(&owner, &tools));
         spawn_blocking(compare)
             .await
