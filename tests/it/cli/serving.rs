@@ -6,6 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use serde_json::{Value, json};
 
 use super::World;
+use crate::support::PATIENCE;
 
 pub(super) struct Client {
     child: Child,
@@ -160,4 +161,55 @@ fn a_broken_configuration_is_told_before_anything_is_served() {
     let ran = world.run(&["serve"]);
     ran.fails(2, &["toolsearch.json5:1:", "tools"]);
     assert_eq!(ran.out, "");
+}
+
+const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
+
+/// Whether a line among others answers the handshake.
+fn greets(line: &str) -> bool {
+    serde_json::from_str(line).is_ok_and(|said: Value| said["result"]["serverInfo"].is_object())
+}
+
+/// As Node starts its servers, and as a shell does with `2>&1`.
+#[cfg(unix)]
+#[test]
+fn sockets_serve_as_pipes_do() {
+    use std::net::Shutdown;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    let world = World::new();
+    for everything in [false, true] {
+        let (mut client, server) = UnixStream::pair().expect("sockets");
+        let one = || Stdio::from(OwnedFd::from(server.try_clone().expect("a socket")));
+        let mut command = world.command(&["serve", "--stdio", "--mode", "tools"]);
+        command.stdin(one()).stdout(one());
+        command.stderr(if everything { one() } else { Stdio::null() });
+        let mut child = command.spawn().expect("the program starts");
+        drop((command, server));
+        client.set_read_timeout(Some(PATIENCE)).expect("a limit");
+        writeln!(client, "{HELLO}").expect("the program reads");
+        let mut lines = BufReader::new(client.try_clone().expect("a socket")).lines();
+        assert!(
+            lines.any(|line| greets(&line.expect("an answer in time"))),
+            "everything on one socket: {everything}"
+        );
+        client.shutdown(Shutdown::Write).expect("open");
+        assert!(child.wait().expect("it ends").success());
+    }
+}
+
+#[test]
+fn files_serve_as_pipes_do() {
+    let world = World::new();
+    let asked = world.write("asked", &format!("{HELLO}\n"));
+    let answered = world.path("answered");
+    let mut command = world.command(&["serve", "--stdio", "--mode", "tools"]);
+    command
+        .stdin(std::fs::File::open(asked).expect("a file"))
+        .stdout(std::fs::File::create(&answered).expect("a file"))
+        .stderr(Stdio::null());
+    assert!(command.status().expect("the program starts").success());
+    let answered = std::fs::read_to_string(answered).expect("a file");
+    assert!(answered.lines().any(greets), "{answered}");
 }
