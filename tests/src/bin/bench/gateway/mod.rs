@@ -47,7 +47,7 @@ struct Peer {
 
 /// Measures one part, `calls`, `first-list` or `memory`, or all of them.
 pub(crate) fn run(only: Option<&str>) -> anyhow::Result<()> {
-    let parts: [(&str, fn(&Bench) -> anyhow::Result<Part>); 3] = [
+    let parts: [(&str, Measure); 3] = [
         ("calls", Bench::calls),
         ("first-list", Bench::first_lists),
         ("memory", Bench::memory),
@@ -74,6 +74,8 @@ pub(crate) fn run(only: Option<&str>) -> anyhow::Result<()> {
     ensure!(missed.is_empty(), "not good enough: {}", missed.join("; "));
     Ok(())
 }
+
+type Measure = fn(&Bench) -> anyhow::Result<Part>;
 
 /// What one part measured, and which of its goals it missed.
 struct Part {
