@@ -98,6 +98,8 @@ impl Shared {
 
     /// Keeps a complete list; tells whoever listens when it differs from the one before.
     pub(crate) fn publish(&self, list: Arc<ToolList>, description: &str) {
+        // Worked out before anybody can be kept waiting.
+        list.fingerprint();
         let mut known = lock(&self.list);
         let same = !known.cached
             && known

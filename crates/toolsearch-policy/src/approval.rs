@@ -61,7 +61,7 @@ impl ApprovalRequest {
     /// arguments, in whatever order their members stand.
     #[must_use]
     pub fn args_hash(&self) -> String {
-        let args = canonical_object(self.args.iter().map(|(name, one)| (name.as_str(), one)));
+        let args = canonical_object(&self.args);
         sha256([args.as_bytes()])
     }
 

@@ -429,8 +429,7 @@ const STOP: &str = "This same call has failed three times. Do not repeat it; tel
                     went wrong.";
 
 fn guard_key(tool: &ToolDescriptor, args: &Map<String, Value>) -> (String, String) {
-    let members = args.iter().map(|(name, one)| (name.as_str(), one));
-    let args = toolsearch_schema::canonical_object(members);
+    let args = toolsearch_schema::canonical_object(args);
     (tool.id.as_str().to_owned(), args)
 }
 

@@ -11,7 +11,9 @@ pub fn canonical_json(value: &Value) -> String {
 
 /// What [`canonical_json`] gives for an object of these members, without the object being made. Of two
 /// members with one name both are written.
-pub fn canonical_object<'a>(members: impl IntoIterator<Item = (&'a str, &'a Value)>) -> String {
+pub fn canonical_object<'a, N: AsRef<str>>(
+    members: impl IntoIterator<Item = (N, &'a Value)>,
+) -> String {
     text(|out| object(members.into_iter().collect(), out))
 }
 
@@ -24,11 +26,7 @@ fn text(write: impl FnOnce(&mut Vec<u8>)) -> String {
 fn write(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Object(members) => {
-            let members = members.iter();
-            object(
-                members.map(|(name, one)| (name.as_str(), one)).collect(),
-                out,
-            );
+            object(members.iter().collect(), out);
         }
         Value::Array(items) => {
             out.push(b'[');
@@ -45,14 +43,14 @@ fn write(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-fn object(mut members: Vec<(&str, &Value)>, out: &mut Vec<u8>) {
-    members.sort_unstable_by_key(|(name, _)| *name);
+fn object<N: AsRef<str>>(mut members: Vec<(N, &Value)>, out: &mut Vec<u8>) {
+    members.sort_unstable_by(|(a, _), (b, _)| a.as_ref().cmp(b.as_ref()));
     out.push(b'{');
     for (index, (name, member)) in members.into_iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        drop(serde_json::to_writer(&mut *out, name));
+        drop(serde_json::to_writer(&mut *out, name.as_ref()));
         out.push(b':');
         write(member, out);
     }
@@ -78,8 +76,7 @@ mod tests {
             r#"{"a":1917043659912705296,"b":[1,{"x":"\n","y":null}]}"#
         );
         let members = value(r#"{"b":[1,{"y":null,"x":"\n"}],"a":1917043659912705296}"#);
-        let members = members.as_object().expect("an object").iter();
-        let members = members.map(|(name, one)| (name.as_str(), one));
+        let members = members.as_object().expect("an object");
         assert_eq!(canonical_object(members), a);
         assert_ne!(
             canonical_json(&value("[1,2]")),

@@ -55,9 +55,6 @@ const ABBREVIATIONS: &[(&str, &str)] = &[
     ("wiki", "wikipedia"),
 ];
 
-/// Bytes of the longest short form.
-const LONGEST_SHORT: usize = 4;
-
 /// What people say and what tools call it, one way.
 const HINTS: &str = include_str!("data/english.tsv");
 /// Words of the longest phrase among the hints.
@@ -84,6 +81,8 @@ pub(crate) struct Synonyms {
     /// By terms with spaces between them.
     phrases: HashMap<String, Vec<Meant>>,
     expansions: HashMap<&'static str, Vec<Meant>>,
+    /// Bytes of the longest short form.
+    longest_short: usize,
     meant: Vec<String>,
 }
 
@@ -104,6 +103,7 @@ impl Synonyms {
             let long = long.split(' ');
             let long = long.map(|word| number(&mut numbers, words.term(word)));
             tables.expansions.insert(short, long.collect());
+            tables.longest_short = tables.longest_short.max(short.len());
         }
         for line in HINTS.lines().filter(|line| !line.starts_with('#')) {
             if let Some((said, meant)) = line.split_once('\t') {
@@ -169,7 +169,7 @@ impl Synonyms {
 
     /// The words that an abbreviation, or several of what it names, stands for.
     pub(crate) fn expansion(&self, word: &str) -> &[Meant] {
-        if word.len() > LONGEST_SHORT + 1 {
+        if word.len() > self.longest_short + 1 {
             return &[];
         }
         let one = || {

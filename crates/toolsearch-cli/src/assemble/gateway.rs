@@ -7,9 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, broadcast, watch};
-use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 use toolsearch::catalog::Source;
 use toolsearch::invoke::{Listing, Provider};
@@ -24,6 +23,7 @@ use toolsearch_mcp::McpServer;
 use crate::cli::{Common, ModeArg};
 use crate::fault::Fault;
 
+use super::beside::beside;
 use super::configuration::Configuration;
 use super::questions::Questions;
 use super::sources::Sources;
@@ -351,8 +351,7 @@ impl SeatSource {
         // A plan over thousands of tools takes a while; calls of other sessions go on beside it. Of
         // sessions that need the same plan most find it made when their turn comes.
         let _turn = self.house.planning.acquire().await;
-        let runtime = Handle::current();
-        let planned = spawn_blocking(move || runtime.block_on(assembled.open_with(request)));
+        let planned = beside(move || async move { assembled.open_with(request).await });
         match planned.await {
             Ok(session) => session.map_err(told),
             Err(error) => Err(SourceError::new(format!("planning failed: {error}"))),

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use tokio::runtime::Handle;
 use tokio::sync::watch;
-use tokio::task::spawn_blocking;
 use toolsearch::catalog::Catalog;
 use toolsearch::search::{Index, Ranker, SearchError, SearchRequest, SearchResponse};
+
+use super::beside::beside;
 
 /// Wraps a ranker: its indexes are made on a thread of their own. What keeps one from being made is told by
 /// the searches that wait for it.
@@ -44,15 +44,12 @@ impl Ranker for InBackground {
             .map(|index| index.0.clone());
         let (ranker, catalog) = (Arc::clone(&self.0), catalog.clone());
         let (sender, made) = watch::channel(None);
-        let handle = Handle::current();
-        spawn_blocking(move || {
-            let index = handle.block_on(async {
-                let older = match older {
-                    Some(older) => wait(older).await.ok(),
-                    None => None,
-                };
-                ranker.index(&catalog, older.as_ref()).await
-            });
+        beside(move || async move {
+            let older = match older {
+                Some(older) => wait(older).await.ok(),
+                None => None,
+            };
+            let index = ranker.index(&catalog, older.as_ref()).await;
             sender.send_replace(Some(index));
         });
         Ok(Arc::new(Awaited(made)))

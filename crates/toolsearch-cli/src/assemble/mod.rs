@@ -1,6 +1,7 @@
 //! From the command line to sessions: configuration → sources → rules → runtime → session.
 
 pub(crate) mod approver;
+mod beside;
 pub(crate) mod configuration;
 mod folders;
 pub(crate) mod gateway;

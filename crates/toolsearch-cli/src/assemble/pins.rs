@@ -6,15 +6,14 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use serde::{Deserialize, Serialize};
-use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
 use toolsearch::catalog::{Source, ToolDescriptor, ToolId};
 use toolsearch::invoke::Listing;
 use toolsearch::policy::{Change, Definition};
 use toolsearch_config::Pins;
 use toolsearch_store::{Expected, NewRecord, Record, Store, StoreError};
 
+use super::beside::beside;
 use super::now_ms;
 
 /// Where they lie: one record a server.
@@ -122,12 +121,11 @@ impl Pinboard {
 
     /// As [`Pinboard::compare`], on a thread of its own: there are as many servers as there are.
     async fn compare_beside(&self, listing: &Listing) -> Result<Vec<String>, StoreError> {
-        let (board, runtime) = (self.clone(), Handle::current());
+        let board = self.clone();
         let (owner, tools) = (listing.owner.clone(), listing.tools.clone());
         // Never closed.
         let _turn = self.turns.acquire().await;
-        let compare = move || runtime.block_on(board.compare(&owner, &tools));
-        spawn_blocking(compare)
+        beside(move || async move { board.compare(&owner, &tools).await })
             .await
             .unwrap_or_else(|error| Err(StoreError::Unavailable(error.to_string())))
     }
