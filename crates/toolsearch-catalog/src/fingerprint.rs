@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use data_encoding::HEXLOWER;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -53,7 +54,7 @@ impl Hasher {
     }
 
     pub(crate) fn finish(self) -> Fingerprint {
-        Fingerprint(hex(&Sha256::digest(&self.gathered)[..16]))
+        Fingerprint(HEXLOWER.encode(&Sha256::digest(&self.gathered)[..16]))
     }
 }
 
@@ -71,13 +72,5 @@ impl fmt::Display for Fingerprint {
 
 /// Eight hexadecimal digits of a text's hash.
 pub(crate) fn short_hash(text: &str) -> String {
-    hex(&Sha256::digest(text.as_bytes())[..4])
-}
-
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits
-        .map(|digit| char::from(DIGITS[usize::from(digit)]))
-        .collect()
+    HEXLOWER.encode(&Sha256::digest(text.as_bytes())[..4])
 }

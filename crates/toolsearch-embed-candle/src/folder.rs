@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -328,12 +329,7 @@ fn fingerprint(paths: &[&PathBuf]) -> Result<String, OpenError> {
             source,
         })?;
     }
-    let digest = hash.finalize();
-    Ok(digest
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+    Ok(HEXLOWER.encode(&hash.finalize()[..16]))
 }
 
 fn samples(path: &Path, hash: &mut Sha256) -> std::io::Result<()> {

@@ -1,7 +1,6 @@
 //! Hashes that consent is bound to.
 
-use std::fmt::Write as _;
-
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 /// SHA-256 over parts, each framed by its length so that parts cannot run together; a single part is
@@ -14,12 +13,5 @@ pub(crate) fn sha256<const N: usize>(parts: [&[u8]; N]) -> String {
         }
         hasher.update(part);
     }
-    let mut text = String::with_capacity(64);
-    for eight in hasher.finalize().chunks(8) {
-        let number = eight
-            .iter()
-            .fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-        let _ = write!(text, "{number:016x}");
-    }
-    text
+    HEXLOWER.encode(&hasher.finalize())
 }

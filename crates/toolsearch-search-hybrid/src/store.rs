@@ -10,6 +10,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use toolsearch_search::MAX_DIMENSIONS;
 
@@ -58,10 +59,7 @@ pub(crate) struct OtherDimensions {
 impl Store {
     /// The file's name tells the space; nothing is read yet.
     pub(crate) fn new(folder: Option<&Path>, space: &str) -> Self {
-        let name: String = key(space)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let name = HEXLOWER.encode(&key(space));
         Self {
             file: folder.map(|folder| folder.join(format!("vectors-{name}.bin"))),
             known: Mutex::default(),

@@ -3,8 +3,7 @@
 //! The line names the key, because the file's own name is only its hash, and carries the hash of the
 //! bytes, so that a file that was cut or changed is known as damaged.
 
-use std::fmt::Write as _;
-
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -40,11 +39,7 @@ pub(crate) fn is_name(name: &str) -> bool {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
 /// The file of a record.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::process::Command;
@@ -223,11 +224,7 @@ impl Known {
                 }
             }
         }
-        let found: String = hash
-            .finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let found = HEXLOWER.encode(&hash.finalize());
         if bytes == self.bytes && found == self.sha256 {
             return Ok(());
         }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use data_encoding::HEXLOWER_PERMISSIVE;
 use serde_json::json;
 use tokio::time::interval;
 use toolsearch_config::{Gateway as Written, Settings};
@@ -122,14 +123,8 @@ fn http_options(settings: &Settings) -> HttpOptions {
 
 /// A hash that is none opens nothing; the reader of the file has refused it already.
 fn token(written: &toolsearch_config::GatewayToken) -> Option<Token> {
-    let mut hash = [0; 32];
-    let digits = written.sha256.as_bytes();
-    if digits.len() != 64 {
-        return None;
-    }
-    for (byte, pair) in hash.iter_mut().zip(digits.chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
+    let hash = HEXLOWER_PERMISSIVE.decode(written.sha256.as_bytes()).ok()?;
+    let hash = hash.try_into().ok()?;
     Some(Token::new(&written.name, hash, written.agent.clone()))
 }
 

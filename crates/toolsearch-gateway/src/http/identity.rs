@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use uuid::Uuid;
@@ -68,7 +69,7 @@ pub fn new_token() -> NewToken {
     let random = || Uuid::new_v4().simple().to_string();
     let token = format!("ts_{}{}", random(), random());
     let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-    let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let sha256 = HEXLOWER.encode(&digest);
     NewToken { token, sha256 }
 }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use toolsearch_catalog::Outcome;
@@ -323,12 +324,7 @@ impl SavedCall {
 
 fn digest(outcome: &Outcome) -> String {
     let text = outcome.to_result_json().to_string();
-    let digest = Sha256::digest(text.as_bytes());
-    digest
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    HEXLOWER.encode(&Sha256::digest(text.as_bytes())[..16])
 }
 
 fn lost(error: &RestoreError) -> Refusal {

@@ -1,8 +1,8 @@
 //! Aliases that every provider accepts, and the table that leads from an alias back to its key.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 /// Longest name that providers accept.
@@ -179,14 +179,7 @@ fn hash(parts: &[&str]) -> String {
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part.as_bytes());
     }
-    hasher
-        .finalize()
-        .iter()
-        .fold(String::with_capacity(64), |mut text, byte| {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+    HEXLOWER.encode(&hasher.finalize())
 }
 
 fn is_provider_byte(byte: u8) -> bool {
