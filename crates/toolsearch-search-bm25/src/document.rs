@@ -1,5 +1,7 @@
 //! One tool as a bag of words per field, read within bounds. Not here: weights and statistics.
 
+use std::sync::Arc;
+
 use foldhash::{HashMap, HashSet};
 use serde_json::Value;
 use toolsearch_catalog::ToolDescriptor;
@@ -111,6 +113,15 @@ pub(crate) struct Reader<'a> {
     options: &'a Options,
     pub(crate) terms: Terms,
     bag: Vec<(u32, Field)>,
+    owner: Owner,
+}
+
+/// Words of an owner, kept for its next tool: a catalog has the tools of one after the other.
+#[derive(Debug, Default)]
+struct Owner {
+    name: String,
+    description: Option<Arc<str>>,
+    bag: Vec<(u32, Field)>,
 }
 
 impl<'a> Reader<'a> {
@@ -120,6 +131,7 @@ impl<'a> Reader<'a> {
             options,
             terms: Terms::default(),
             bag: Vec::new(),
+            owner: Owner::default(),
         }
     }
 
@@ -130,11 +142,7 @@ impl<'a> Reader<'a> {
         if let Some(title) = &tool.title {
             self.title(title);
         }
-        self.add(&tool.owner, Kind::Name, Field::Owner, MAX_FIELD_WORDS);
-        if let Some(text) = &tool.owner_description {
-            let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
-            self.add(text, Kind::Prose, Field::OwnerText, MAX_OWNER_WORDS);
-        }
+        self.owner(tool);
         self.description(&tool.description);
         self.parameters(&tool.input_schema);
         self.bag.sort_unstable();
@@ -145,6 +153,24 @@ impl<'a> Reader<'a> {
                 count: u16::try_from(same.len()).unwrap_or(u16::MAX),
             });
         }
+    }
+
+    fn owner(&mut self, tool: &ToolDescriptor) {
+        let known = &self.owner;
+        if known.name != tool.owner || known.description != tool.owner_description {
+            let start = self.bag.len();
+            self.add(&tool.owner, Kind::Name, Field::Owner, MAX_FIELD_WORDS);
+            if let Some(text) = &tool.owner_description {
+                let text = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
+                self.add(text, Kind::Prose, Field::OwnerText, MAX_OWNER_WORDS);
+            }
+            self.owner = Owner {
+                name: tool.owner.clone(),
+                description: tool.owner_description.clone(),
+                bag: self.bag.split_off(start),
+            };
+        }
+        self.bag.extend_from_slice(&self.owner.bag);
     }
 
     /// The kind of thing that a tool does.
