@@ -276,7 +276,7 @@ impl Bm25Index {
         for segment in &self.segments {
             let vocabulary = &segment.vocabulary;
             let texts = vocabulary
-                .beginning_with(c)
+                .beginning_between(c, c)
                 .map(|number| vocabulary.term(number));
             for term in texts
                 .filter(|text| wanted(text))
@@ -292,8 +292,15 @@ impl Bm25Index {
 
     /// Whether a tool has a term that begins with a letter from `from` to `to`.
     pub(crate) fn has_between(&self, from: char, to: char) -> bool {
-        let mut segments = self.segments.iter();
-        segments.any(|segment| segment.vocabulary.has_between(from, to))
+        let [mut large, mut small] = self
+            .segments
+            .each_ref()
+            .map(|segment| segment.vocabulary.beginning_between(from, to));
+        let is_left = |number: u32| {
+            let gone = self.gone.get(number as usize).copied().unwrap_or(0);
+            self.segments[0].frequency(number) > gone
+        };
+        large.any(is_left) || small.next().is_some()
     }
 
     pub(crate) fn text(&self, term: Term) -> &str {

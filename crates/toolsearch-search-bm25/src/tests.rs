@@ -141,10 +141,11 @@ fn vocabulary_finds_terms_and_beginnings() {
     }
     assert_eq!(vocabulary.find("ab"), None);
     assert_eq!(vocabulary.find("zz天"), None);
-    assert_eq!(vocabulary.beginning_with('a'), 0..2);
-    assert_eq!(vocabulary.beginning_with('b'), 2..4);
-    assert_eq!(vocabulary.beginning_with('c'), 4..4);
-    assert_eq!(vocabulary.beginning_with('天'), 4..6);
+    assert_eq!(vocabulary.beginning_between('a', 'a'), 0..2);
+    assert_eq!(vocabulary.beginning_between('b', 'b'), 2..4);
+    assert_eq!(vocabulary.beginning_between('c', 'c'), 4..4);
+    assert_eq!(vocabulary.beginning_between('天', '天'), 4..6);
+    assert_eq!(vocabulary.beginning_between('b', '天'), 2..6);
 }
 
 #[test]

@@ -72,21 +72,14 @@ impl Vocabulary {
         self.hasher.hash_one(term) as usize & (self.table.len() - 1)
     }
 
-    /// The numbers of all terms that begin with `c`.
-    pub(crate) fn beginning_with(&self, c: char) -> Range<u32> {
+    /// The numbers of all terms that begin with a letter from `from` to `to`.
+    pub(crate) fn beginning_between(&self, from: char, to: char) -> Range<u32> {
         let mut bytes = [0; 4];
-        let from = self.first_not_below(c.encode_utf8(&mut bytes));
-        let until = char::from_u32(u32::from(c) + 1).map_or(self.len(), |next| {
+        let start = self.first_not_below(from.encode_utf8(&mut bytes));
+        let end = char::from_u32(u32::from(to) + 1).map_or(self.len(), |next| {
             self.first_not_below(next.encode_utf8(&mut bytes))
         });
-        as_u32(from)..as_u32(until.max(from))
-    }
-
-    /// Whether a term begins with a letter from `from` to `to`.
-    pub(crate) fn has_between(&self, from: char, to: char) -> bool {
-        let mut bytes = [0; 4];
-        let at = self.first_not_below(from.encode_utf8(&mut bytes));
-        at < self.len() && self.term(as_u32(at)).starts_with(|c| c <= to)
+        as_u32(start)..as_u32(end.max(start))
     }
 
     fn first_not_below(&self, term: &str) -> usize {

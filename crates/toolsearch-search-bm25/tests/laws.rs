@@ -441,4 +441,9 @@ fn an_empty_answer_says_when_no_tool_has_the_script_of_the_query() {
     assert_eq!(script(&mixed, "Купить билет"), None);
     assert_eq!(script(&english, "GitHub билет"), None);
     assert_eq!(script(&english, "frobnicate"), None);
+    // The last tool of a script is gone, and an index that knew it was taken over.
+    let ranker = Bm25::default();
+    let changed = ranker.build(&english, Some(&ranker.build(&mixed, None)));
+    let answer = changed.answer(&SearchRequest::new("Купить билет", 8));
+    assert_eq!(answer.foreign_script, Some("Cyrillic"));
 }
