@@ -4,6 +4,8 @@ use crate::options::Fusion;
 
 /// Tools that meaning may lift.
 pub(crate) const NEAREST: usize = 100;
+/// Fewer tools do not tell what is usual among them.
+const FEW: usize = 8;
 /// Hits by words that are weighed against meaning.
 pub(crate) const DEPTH: usize = 200;
 
@@ -41,7 +43,7 @@ pub(crate) struct Near {
     pub(crate) cosine: f32,
     /// How near it is among the nearest, from 0 to 1.
     pub(crate) nearness: f32,
-    /// How far it is above the average, in standard deviations over the catalog.
+    /// How far it stands out from all other tools, in their standard deviations.
     pub(crate) above: f32,
 }
 
@@ -72,6 +74,7 @@ impl Nearest {
         let tools = sentences.iter().map(Vec::len).min().unwrap_or(0);
         let near = (0..tools).filter_map(nearest);
         let mut tools: Vec<Near> = near.collect();
+        let count = tools.len();
         let order = |a: &Near, b: &Near| {
             let nearest = b.above.total_cmp(&a.above);
             nearest.then_with(|| a.position.cmp(&b.position))
@@ -87,6 +90,9 @@ impl Nearest {
             for near in &mut tools {
                 near.nearness = (near.above - least) / (most - least);
             }
+        }
+        for near in &mut tools {
+            near.above = beside_others(near.above, count);
         }
         Self { tools }
     }
@@ -113,6 +119,19 @@ impl Kind {
     fn above(self, cosine: f32) -> f32 {
         ((f64::from(cosine) - self.mean) / self.spread) as f32
     }
+}
+
+/// From how far a tool is above the average of all, in standard deviations of all, to the same over all
+/// others. One of ten tools can be no more than 3 above an average that it is part of.
+#[expect(clippy::cast_precision_loss, reason = "counts of tools")]
+fn beside_others(above: f32, count: usize) -> f32 {
+    if count < FEW || above <= 0.0 {
+        return above;
+    }
+    let (all, others) = (count as f32, count as f32 - 1.0);
+    // What all others vary by; rounding can bring it below zero.
+    let left = (1.0 - above * above / others).max(1.0e-3);
+    above * (all / others / left).sqrt()
 }
 
 /// One list of both, best first. Hits by words are at most [`DEPTH`], best first, all above zero. Equal

@@ -45,8 +45,8 @@ pub struct Fusion {
     /// So many of the first hits by words never fall far below their place, whatever meaning says: the
     /// first stays among the first two, an answer of eight holds at least the first five.
     pub floor: usize,
-    /// How far above the average a tool must be to be found by meaning alone beside hits by words, in
-    /// standard deviations over the catalog.
+    /// How far above the average of all others a tool must be to be found by meaning alone beside hits by words,
+    /// in standard deviations of the others.
     pub beside: f32,
     /// The same where words find nothing.
     pub alone: f32,
@@ -63,11 +63,11 @@ impl Default for Fusion {
     fn default() -> Self {
         Self {
             weight: 1.0,
-            by_place: 0.1,
+            by_place: 0.5,
             half: 3.0,
             floor: 25,
             beside: 2.5,
-            alone: 5.0,
+            alone: 5.5,
             unread: 3.75,
             unread_cosine: 0.3,
             alone_cosine: 0.62,

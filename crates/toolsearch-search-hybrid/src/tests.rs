@@ -109,6 +109,33 @@ fn what_no_tool_can_be_read_for_is_found_by_less_and_not_by_nothing() {
     assert_eq!(alone(&cosines, false), None);
 }
 
+#[test]
+fn one_of_few_tools_can_stand_out_too() {
+    let mut cosines = crowd()[..12].to_vec();
+    assert_eq!(alone(&cosines, false), None);
+    assert_eq!(alone(&cosines, true), None);
+    cosines[7][0] = Some(0.8);
+    assert_eq!(alone(&cosines, false), Some(7));
+    assert_eq!(alone(&cosines, true), Some(7));
+    assert_eq!(alone(&cosines[5..11], true), None, "too few to tell");
+}
+
+#[test]
+fn how_far_a_tool_stands_out_is_measured_on_the_others() {
+    let mut cosines = vec![0.2, 0.3, 0.1, 0.25, 0.15, 0.3, 0.2, 0.1, 0.2, 0.6];
+    let one = |cosine: &f32| [Some(*cosine), None];
+    let near = Nearest::of(&[cosines.iter().map(one).collect::<Vec<_>>()]).tools[0];
+    assert_eq!(near.position, 9);
+    let best = cosines.pop().expect("ten");
+    let mean = cosines.iter().sum::<f32>() / 9.0;
+    let spread = (cosines.iter().map(|c| (c - mean).powi(2)).sum::<f32>() / 9.0).sqrt();
+    assert!(
+        (near.above - (best - mean) / spread).abs() < 0.01,
+        "{}",
+        near.above
+    );
+}
+
 fn nearest(sentences: &[Vec<Cosines>]) -> Vec<usize> {
     let nearest = Nearest::of(sentences).tools;
     nearest.iter().map(|near| near.position).collect()
