@@ -247,10 +247,7 @@ impl Catalog {
             return self.clone();
         }
         let pick = |at: &usize| Arc::clone(&self.inner.entries[*at]);
-        let hashes = places
-            .iter()
-            .map(|at| self.inner.hashes[*at].clone())
-            .collect();
+        let hashes = places.iter().map(|at| self.inner.hashes[*at]).collect();
         Self::from_parts(places.iter().map(pick).collect(), hashes)
     }
 

@@ -3,20 +3,21 @@
 use std::fmt;
 
 use data_encoding::HEXLOWER;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 /// A hash over everything in a catalog that a model could see. Equal fingerprints mean that the
 /// same snapshot and index can serve both.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
-pub struct Fingerprint(String);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fingerprint([u8; DIGITS]);
+
+const DIGITS: usize = 32;
 
 impl Fingerprint {
     /// The 32 lowercase hexadecimal digits.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        str::from_utf8(&self.0).expect("because hexadecimal digits are ASCII")
     }
 
     /// Hashes parts in order; each is framed by its length, so that parts cannot run together.
@@ -54,19 +55,28 @@ impl Hasher {
     }
 
     pub(crate) fn finish(self) -> Fingerprint {
-        Fingerprint(HEXLOWER.encode(&Sha256::digest(&self.gathered)[..16]))
+        let digest = Sha256::digest(&self.gathered);
+        let mut digits = [0; DIGITS];
+        HEXLOWER.encode_mut(&digest[..DIGITS / 2], &mut digits);
+        Fingerprint(digits)
     }
 }
 
 impl fmt::Debug for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Fingerprint({})", self.0)
+        write!(f, "Fingerprint({self})")
     }
 }
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Fingerprint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 

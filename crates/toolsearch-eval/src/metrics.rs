@@ -45,7 +45,8 @@ impl Ranks {
         let found = self.places.iter().copied().filter(|place| *place < k);
         let best: f64 = (0..self.relevant.min(k)).map(gain).sum();
         if best > 0.0 {
-            found.map(gain).sum::<f64>() / best
+            // The sum of nothing is -0.
+            found.map(gain).fold(0.0, |sum, gain| sum + gain) / best
         } else {
             0.0
         }

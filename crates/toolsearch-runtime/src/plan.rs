@@ -168,7 +168,7 @@ impl Plans {
         if known.plans.len() < MAX_PLANS {
             known.plans.push(Arc::downgrade(plan));
         }
-        let fingerprint = plan.snapshot.catalog.fingerprint().clone();
+        let fingerprint = *plan.snapshot.catalog.fingerprint();
         known
             .snapshots
             .insert(fingerprint, Arc::downgrade(&plan.snapshot));

@@ -201,15 +201,17 @@ impl Bm25Index {
         let mut at = 0;
         let slot = |(place, tool): (usize, &Arc<toolsearch_catalog::ToolDescriptor>)| {
             while let Some(other) = old.get(at) {
-                if Arc::ptr_eq(other, tool) {
-                    return self.slots[at];
+                // Hashes lie one after the other; an id is three places away, and most tools are as they were.
+                if self.catalog.hash(at) == catalog.hash(place) {
+                    at += 1;
+                    return self.slots[at - 1];
                 }
                 match other.id.cmp(&tool.id) {
                     Ordering::Less => at += 1,
                     Ordering::Greater => return GONE,
                     Ordering::Equal => {
-                        let same = self.catalog.hash(at) == catalog.hash(place);
-                        return if same { self.slots[at] } else { GONE };
+                        at += 1;
+                        return GONE;
                     }
                 }
             }
